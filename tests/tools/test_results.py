@@ -57,7 +57,7 @@ async def test_a_file_that_came_damaged_or_is_too_large_is_a_note():
             raise TooLarge("Too large.")
 
     block = ImageContent(type="image", data="%%%", mime_type="image/png")
-    assert "damaged" in (await content(block)).content[0].text
+    assert "not valid base64" in (await content(block)).content[0].text
     block = ImageContent(type="image", data=DATA, mime_type="image/png")
     assert "Too large." in (await content(block, person=Full())).content[0].text
 
@@ -98,7 +98,7 @@ async def test_text_without_measure_is_cut_over_all_parts_together():
     block = Said(type="text", text="x" * TEXT)
     result = await content(block, block)
     assert sum(len(part.text) for part in result.content) < TEXT + 200
-    assert "left out" in result.content[1].text
+    assert "omitted" in result.content[1].text
 
 
 async def test_parts_without_number_are_counted():
@@ -107,5 +107,5 @@ async def test_parts_without_number_are_counted():
 
 
 def test_a_cut_says_how_much_is_missing():
-    assert truncate("abcdef", 4) == "abcd\n[Cut here: 2 of 6 characters are left out.]"
+    assert truncate("abcdef", 4) == "abcd\n[Truncated: 2 of 6 characters omitted.]"
     assert truncate("abcd", 4) == "abcd"

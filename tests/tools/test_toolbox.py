@@ -96,8 +96,8 @@ async def test_servers_that_cannot_be_used_now_are_named_with_the_reason():
     ) as box:
         offer = await box.offer("ann", ANY)
         assert {one.server: one.reason for one in offer.left_out} == {
-            "bad": "It cannot be reached now: It answered 502.",
-            "guarded": "It wants you to sign in there first.",
+            "bad": "It is unavailable: It answered 502.",
+            "guarded": "You need to sign in to this server first.",
         }
 
 

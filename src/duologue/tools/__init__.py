@@ -1,1 +1,1 @@
-"""Tools a model may call: MCP servers and the built-in ones. Knows no conversation's tree and no run."""
+"""Tools for models: MCP servers and the built-in tools. Independent of conversations and runs."""

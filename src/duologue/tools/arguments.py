@@ -1,7 +1,7 @@
-"""Arguments of a call: from the text a model wrote to what a tool takes, or a sentence the model can act on.
+"""Parses and validates the arguments of a tool call; errors are sentences the model can act on.
 
-Checks against the tool's own schema, before anything is called. References in a schema resolve inside it or not at
-all: a server's schema must not make this machine fetch something.
+The toolbox validates against the tool's own schema before it sends the call. References resolve inside the schema
+only: a server's schema must not make this machine fetch a URL.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any
 from duologue.errors import BadRequest
 
 PROBLEMS = 5
-"""Faults one sentence names; a model mends the rest in its next try."""
+"""Faults named in one error; the rest are only counted."""
 LONGEST = 1_000_000
-"""Characters of one call's arguments."""
+"""Maximum characters of one tool call's arguments."""
 
 
 def parse_arguments(text: str) -> dict[str, object]:
-    """The arguments in `text`; no text is no arguments. Raises BadRequest (bad_arguments) when it is no JSON object."""
+    """Parse a JSON object; empty text means no arguments. Raises BadRequest (bad_arguments)."""
     if not text.strip():
         return {}
     if len(text) > LONGEST:
@@ -46,9 +46,9 @@ def parse_arguments(text: str) -> dict[str, object]:
 
 
 def check(schema: Mapping[str, object], arguments: Mapping[str, object]) -> None:
-    """Hold `arguments` against a tool's schema. Raises BadRequest (bad_arguments) naming each fault.
+    """Validate `arguments` against a tool's schema. Raises BadRequest (bad_arguments) naming each fault.
 
-    A schema that is broken itself checks nothing: the server that wrote it will judge.
+    An invalid schema validates nothing: the server that sent it checks the arguments itself.
     """
     import jsonschema  # type: ignore[import-untyped]
     from referencing import Registry
@@ -67,7 +67,9 @@ def check(schema: Mapping[str, object], arguments: Mapping[str, object]) -> None
         sentences = [_sentence(fault) for fault in faults[:PROBLEMS]]
         if len(faults) > PROBLEMS:
             sentences.append(f"{len(faults) - PROBLEMS} more.")
-        raise BadRequest("The arguments do not fit the tool: " + " ".join(sentences), code="bad_arguments")
+        raise BadRequest(
+            "The arguments do not match the tool's schema: " + " ".join(sentences), code="bad_arguments"
+        )
 
 
 def _sentence(fault: Any) -> str:

@@ -1,7 +1,7 @@
-"""The names models know tools by: valid for every model, and told apart where servers clash.
+"""Tool names for models: valid for every model and unique across servers.
 
-Pure. Models take `[a-zA-Z0-9_-]{1,64}`; servers call their tools what they like. A name that two servers use belongs
-to neither: both tools get `server_tool`, so that a model, and a person who reads along, sees which one it is.
+Pure. Models accept `[a-zA-Z0-9_-]{1,64}`; servers may use any name. When two servers use the same name, both tools
+become `server_tool`, so that the model and the user can see which one is meant.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _INVALID = re.compile(r"[^a-zA-Z0-9_-]+")
 
 
 def model_name(name: str) -> str:
-    """`name` as a model may write it; what is cut or replaced is told apart by a few digits of its hash."""
+    """`name` with invalid characters replaced; a name that is too long is cut and gets a short hash."""
     cleaned = _INVALID.sub("_", name).strip("_") or "tool"
     if len(cleaned) <= LONGEST:
         return cleaned
@@ -24,14 +24,14 @@ def model_name(name: str) -> str:
 
 
 def model_names(tools: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """For each (server, tool) the one name a model knows it by. The same tools give the same names in any order."""
+    """The model's name for each (server, tool). Does not depend on the order of `tools`."""
     pairs = sorted(set(tools))
     plain_counts = Counter(model_name(tool) for _, tool in pairs)
     names: dict[tuple[str, str], str] = {}
     for server, tool in pairs:
         name = model_name(tool)
         names[server, tool] = name if plain_counts[name] == 1 else model_name(f"{server}_{tool}")
-    # "a.b" and "a b" of one server, or a tool that is called what a clash was resolved to.
+    # Two names can still collide: "a.b" and "a b" of one server, or a tool literally named like a resolved clash.
     counts = Counter(names.values())
     for (server, tool), name in names.items():
         if counts[name] > 1:

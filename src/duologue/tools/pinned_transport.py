@@ -1,8 +1,8 @@
-"""Requests that leave this machine on somebody else's word: each goes to the address that was checked for it.
+"""HTTP transport that connects only to addresses the SSRF guard has checked.
 
-Owns the HTTP transport for servers people add and for the fetch tool. It looks the host up once, connects to exactly
-that address, and still asks for the host by name and checks its certificate. Every request passes here, those after
-a redirect and those of a login flow too.
+Used for servers added over the API and by the fetch tool. It resolves the host once and connects to exactly that
+address, so a second DNS answer cannot redirect the connection; Host, SNI and the certificate check still use the name.
+Redirects and the requests of a login flow pass through it too.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     import httpx2
 
 HOSTS = 16
-"""Hosts one client may keep connections to at a time."""
+"""Hosts a client keeps connections to at a time."""
 
 
 def checked_transport(addresses: AddressGuard) -> httpx2.AsyncBaseTransport:
-    """A transport whose every connection goes to a checked address. It asks no proxy of the environment: what a
-    proxy connects to, nobody checked. Requests raise Forbidden or BadRequest as `AddressGuard.check`."""
+    """A transport whose connections all go to checked addresses. Ignores proxies of the environment: a proxy would
+    resolve the name itself, unchecked. Requests raise Forbidden or BadRequest as `AddressGuard.check`."""
     import httpx2
 
     class PinnedTransport(httpx2.AsyncBaseTransport):
         def __init__(self) -> None:
-            # By host and address: a connection made for one name must not carry another's requests.
+            # Keyed by host and address: a connection verified for one name must not carry requests for another.
             self._by_host: dict[tuple[str, str], httpx2.AsyncHTTPTransport] = {}
 
         async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:

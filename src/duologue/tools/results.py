@@ -1,6 +1,6 @@
-"""What a server gave back, as content of a conversation: text bounded, pictures, sound and files kept.
+"""Converts MCP results to conversation content: text is truncated; images, audio and files are stored.
 
-Takes the SDK's blocks by their fields. Knows no connection.
+Reads the SDK's blocks by their fields, without importing the SDK.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from duologue.tools.values import Keep, ToolOutcome
 from duologue.values.conversations import Content, ResourceContent, TextContent
 
 TEXT = 100_000
-"""Characters of text one result may bring; a model's context holds less."""
+"""Maximum characters of text in one result; a model's context holds less."""
 BLOCKS = 64
 
 
 async def convert_result(result: Any, server: str, keep: Keep) -> ToolOutcome:
-    """A tool's result: every block in order. `isError` is honoured; an empty result says that it is empty."""
+    """Convert the result of a tool call, blocks in order. An empty result becomes a placeholder text."""
     contents = await convert_blocks(result.content, server, keep)
     structured = result.structured_content
     if structured is not None and not contents:
@@ -33,12 +33,12 @@ async def convert_result(result: Any, server: str, keep: Keep) -> ToolOutcome:
 
 
 async def convert_blocks(blocks: Sequence[Any], server: str, keep: Keep) -> list[Content]:
-    """Blocks as content. One that cannot be kept becomes a note saying so."""
+    """Convert blocks to content. A block that cannot be stored becomes a note."""
     contents: list[Content] = []
     for block in blocks[:BLOCKS]:
         contents.append(await _convert_block(block, server, keep))
     if len(blocks) > BLOCKS:
-        contents.append(TextContent(f"[{len(blocks) - BLOCKS} more parts of the result are left out.]"))
+        contents.append(TextContent(f"[{len(blocks) - BLOCKS} more parts of the result were omitted.]"))
     return contents
 
 
@@ -58,18 +58,18 @@ async def _convert_block(block: Any, server: str, keep: Keep) -> Content:
         case "resource":
             return await convert_resource(block.resource, server, keep)
         case kind:
-            return TextContent(f"[A part of the kind {kind} is left out.]")
+            return TextContent(f"[A part of type {kind} was omitted.]")
 
 
 async def convert_resource(contents: Any, server: str, keep: Keep, name: str = "") -> Content:
-    """A resource's contents as they were read: its text, or what was kept of its bytes."""
+    """Convert the contents of a resource: its text (truncated), or its bytes stored as a file."""
     uri, mime = str(contents.uri), contents.mime_type or ""
     name = name or uri.rstrip("/").rpartition("/")[2] or uri
     text = getattr(contents, "text", None)
     if text is not None:
         return ResourceContent(server=server, uri=uri, name=name, mime=mime, text=truncate(text))
     content = await _keep_file(contents.blob, name, mime or "application/octet-stream", keep)
-    # A picture stays a picture, so that a model that can see gets to see it.
+    # Images and audio keep their own content type: a multimodal model gets them as such.
     blob = getattr(content, "blob", "")
     if not blob or mime.startswith(("image/", "audio/")):
         return content
@@ -80,24 +80,24 @@ async def _keep_file(data: str, name: str, mime: str, keep: Keep) -> Content:
     try:
         decoded = base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):
-        return TextContent(f"[A file of the kind {mime} came damaged and is left out.]")
+        return TextContent(f"[A file of type {mime} was omitted: its data is not valid base64.]")
     if "." not in name:
         name += mimetypes.guess_extension(mime) or ""
     try:
         return await keep(decoded, name, mime)
     except Problem as problem:
-        return TextContent(f"[A file of the kind {mime} could not be kept: {problem.message}]")
+        return TextContent(f"[A file of type {mime} could not be stored: {problem.message}]")
 
 
 def truncate(text: str, room: int = TEXT) -> str:
-    """At most `room` characters of `text`, with a note of what is missing."""
+    """At most `room` characters of `text`, followed by a note of what is missing."""
     if len(text) <= room:
         return text
-    return f"{text[:room]}\n[Cut here: {len(text) - room:,} of {len(text):,} characters are left out.]"
+    return f"{text[:room]}\n[Truncated: {len(text) - room:,} of {len(text):,} characters omitted.]"
 
 
 def truncate_contents(contents: Sequence[Content]) -> tuple[Content, ...]:
-    """The same content with no more text than one result may bring."""
+    """Limit the total text of `contents` to `TEXT` characters."""
     room = TEXT
     shown: list[Content] = []
     for content in contents:

@@ -1,7 +1,7 @@
-"""Tool servers over HTTP: what there is and how it is, adding and removing, resources, prompts, signing in.
+"""The HTTP API of tool servers: health, adding and removing, resources, prompts, sign-in.
 
-Owns the routes under `/api/mcp` and their bodies. Who asks is in `scope["state"]`: only an admin changes anything,
-and only one who used a key adds a server that runs a command.
+Owns the routes under `/api/mcp` and their bodies. The user is in `scope["state"]`: only admins change servers, and
+only an admin who used a key adds one that runs a command.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from duologue.tools.values import Keep
 from duologue.values.conversations import Content
 
 KeepFor = Callable[[str, bytes, str, str], Awaitable[Content]]
-"""Keeps a file for a user: the user, its bytes, name and MIME type."""
+"""Stores a file for a user: (user, bytes, name, MIME type) -> content."""
 CALLBACK = "/api/mcp/oauth/callback"
 Name = Annotated[str, Field(min_length=1, max_length=64)]
 Text = Annotated[str, Field(max_length=10_000)]
@@ -34,7 +34,7 @@ class ToolRouteBody(BaseModel):
 
 class NewServer(ToolRouteBody):
     name: Name
-    config: dict[str, Any] = Field(description="The server in the words of the familiar mcpServers JSON.")
+    config: dict[str, Any] = Field(description="The server, in the format of an entry of mcpServers.")
 
 
 class Switch(ToolRouteBody):
@@ -55,16 +55,16 @@ class PromptBody(ToolRouteBody):
 class CompletionBody(ToolRouteBody):
     server: Name
     kind: Literal["prompt", "resource"] = Field(
-        default="prompt", description="Whose argument it is: a prompt's, or of a pattern of resources."
+        default="prompt", description="Whether the argument belongs to a prompt or a resource template."
     )
-    name: Text = Field(description="The prompt's name, or the pattern.")
+    name: Text = Field(description="The prompt's name or the resource template.")
     argument: Text
     value: Text = ""
-    context: dict[str, Text] = Field(default={}, max_length=64, description="The other arguments so far.")
+    context: dict[str, Text] = Field(default={}, max_length=64, description="The arguments filled in so far.")
 
 
 def router(toolbox: Toolbox, keep: KeepFor) -> APIRouter:
-    """The routes under `/api/mcp`. `keep` keeps what comes as bytes, as a file of the user who asked for it."""
+    """The routes under `/api/mcp`. `keep` stores binary contents as files of the requesting user."""
     routes = APIRouter(prefix="/api/mcp", tags=["tool servers"])
     _server_routes(routes, toolbox)
     _login_routes(routes, toolbox)
@@ -73,70 +73,70 @@ def router(toolbox: Toolbox, keep: KeepFor) -> APIRouter:
 
 
 def _server_routes(routes: APIRouter, toolbox: Toolbox) -> None:
-    @routes.get("", summary="Tool servers, how they are and what they offer")
+    @routes.get("", summary="List tool servers with their health and tools")
     async def servers(request: Request) -> Response:
-        """Every tool server as you have it, the built-in tools first, each with its tools."""
+        """Every tool server with its tools, the built-in tools first."""
         user = _user(request)
         tools = await toolbox.tools(user)
         rows = [_health(health, tools.get(health.name, ())) for health in await toolbox.servers(user)]
         if request.scope["state"].get("role") != "admin":
-            # A command's arguments are the operator's business, and hold keys all too often.
+            # Command lines often contain keys, so only admins see them.
             rows = [row | {"address": ""} for row in rows]
         return _json({"servers": rows})
 
     @routes.post("/servers", status_code=201, summary="Add a tool server")
     async def add(request: Request, body: NewServer) -> Response:
-        """Adds a server, or gives an added one another configuration. For admins; a server that runs a command only
-        for an admin who used a key."""
+        """Adds a server, or replaces the configuration of an added one. For admins; a server that runs a command
+        requires an admin who used a key."""
         user, keyed = _admin(request)
         health = await toolbox.registry.add(body.name, body.config, user=user, keyed=keyed)
         return _json(_health(health), 201)
 
-    @routes.patch("/servers/{name}", summary="Switch a tool server off or on")
+    @routes.patch("/servers/{name}", summary="Disable or enable a tool server")
     async def switch(request: Request, name: str, body: Switch) -> Response:
-        """Switches an added server off or on, for everybody. For admins."""
+        """Disables or enables an added server for all users. For admins."""
         user, keyed = _admin(request)
         health = await toolbox.registry.switch(name, disabled=body.disabled, user=user, keyed=keyed)
         return _json(_health(health))
 
     @routes.delete("/servers/{name}", status_code=204, summary="Remove a tool server")
     async def remove(request: Request, name: str) -> Response:
-        """Forgets an added server and every sign-in at it. For admins."""
+        """Removes an added server and all sign-ins to it. For admins."""
         _admin(request)
         await toolbox.registry.remove(name)
         return Response(status_code=204)
 
-    @routes.post("/servers/{name}/reconnect", summary="Try a tool server now")
+    @routes.post("/servers/{name}/reconnect", summary="Reconnect a tool server")
     async def reconnect(request: Request, name: str) -> Response:
-        """Connects anew, and answers when that has come to something. A server that is ready is left alone unless an
-        admin asks: others may be using it."""
+        """Reconnects and answers after the attempt. Only admins can reconnect a server that is ready: others may be
+        using it."""
         user = _user(request)
         health = next((one for one in await toolbox.servers(user) if one.name == name), None)
         if health is None or health.phase != "ready" or request.scope["state"].get("role") == "admin":
             health = await toolbox.reconnect(name, user)
         return _json(_health(health) | {"address": ""})
 
-    @routes.get("/servers/{name}/log", summary="A tool server's log")
+    @routes.get("/servers/{name}/log", summary="Read a tool server's log")
     async def log(request: Request, name: str) -> Response:
-        """The last lines of what the server, its program and the connection said, without secrets. For admins."""
+        """The last log lines of the server, its program and the connection, without secrets. For admins."""
         user, _ = _admin(request)
         return _json({"lines": await toolbox.log(name, user)})
 
 
 def _login_routes(routes: APIRouter, toolbox: Toolbox) -> None:
-    @routes.post("/servers/{name}/login", summary="Sign in at a tool server")
+    @routes.post("/servers/{name}/login", summary="Sign in to a tool server")
     async def sign_in(request: Request, name: str) -> Response:
-        """Begins to sign you in at a server that wants it; open the address in `login`."""
+        """Starts a sign-in to a server that requires it; open the address in `login`."""
         redirect = str(request.base_url).rstrip("/") + CALLBACK
         return _json(_health(await toolbox.registry.sign_in(name, _user(request), redirect)))
 
     @routes.delete("/servers/{name}/login", status_code=204, summary="Sign out of a tool server")
     async def sign_out(request: Request, name: str) -> Response:
-        """Forgets your sign-in at a server."""
+        """Deletes your sign-in to a server."""
         await toolbox.registry.sign_out(name, _user(request))
         return Response(status_code=204)
 
-    @routes.get("/oauth/callback", summary="The way back from a sign-in", response_class=HTMLResponse)
+    @routes.get("/oauth/callback", summary="OAuth callback", response_class=HTMLResponse)
     async def callback(
         code: Annotated[str, Query(max_length=4096)] = "",
         state: Annotated[str, Query(max_length=512)] = "",
@@ -144,16 +144,16 @@ def _login_routes(routes: APIRouter, toolbox: Toolbox) -> None:
         error: Annotated[str, Query(max_length=512)] = "",
         error_description: Annotated[str, Query(max_length=1024)] = "",
     ) -> HTMLResponse:
-        """Where a tool server's sign-in page sends the browser. Open without a key: no cookie comes along from
-        there, and what it brings is only worth something together with the secret `state`."""
+        """The redirect target of a tool server's sign-in page. Needs no key: the browser sends no cookie on this
+        cross-site redirect, and the request is only valid with the secret `state`."""
         try:
             if error:
                 await toolbox.registry.reject_sign_in(state, error_description or error)
-                return _page("You are not signed in", f"The server says: {error_description or error}.")
+                return _page("You are not signed in", f"The server reported: {error_description or error}.")
             name = await toolbox.registry.complete_sign_in(AuthorizationResponse(code, state, iss))
         except Problem as problem:
             return _page("You are not signed in", problem.message, problem.status)
-        return _page("You are signed in", f"Duologue can use {name} for you now. This window can be closed.")
+        return _page("You are signed in", f"Duologue can now use {name} for you. You can close this window.")
 
 
 def _capability_routes(routes: APIRouter, toolbox: Toolbox, keep: KeepFor) -> None:
@@ -163,34 +163,34 @@ def _capability_routes(routes: APIRouter, toolbox: Toolbox, keep: KeepFor) -> No
 
         return keep_file
 
-    @routes.get("/resources", summary="What can be attached from tool servers")
+    @routes.get("/resources", summary="List resources of tool servers")
     async def resources(request: Request) -> Response:
-        """Resources and patterns of more, by server."""
-        found = await toolbox.resources(_user(request))
+        """Resources and resource templates, by server."""
+        resources = await toolbox.resources(_user(request))
         return _json(
             {
                 "servers": [
                     {"server": name, "resources": listed, "templates": templates}
-                    for name, (listed, templates) in found.items()
+                    for name, (listed, templates) in resources.items()
                 ]
             }
         )
 
     @routes.post("/resources/read", summary="Read a resource")
     async def read(request: Request, body: ResourceBody) -> Response:
-        """A resource as it is now, as content that a message can carry."""
+        """Reads a resource as content for a message."""
         user = _user(request)
         return _json({"content": await toolbox.read(body.server, body.uri, user=user, keep=keep_for(user))})
 
-    @routes.get("/prompts", summary="Prompts of tool servers")
+    @routes.get("/prompts", summary="List prompts of tool servers")
     async def prompts(request: Request) -> Response:
-        """The prompts there are, by server, with their arguments."""
-        found = await toolbox.prompts(_user(request))
-        return _json({"servers": [{"server": name, "prompts": listed} for name, listed in found.items()]})
+        """Prompts with their arguments, by server."""
+        prompts = await toolbox.prompts(_user(request))
+        return _json({"servers": [{"server": name, "prompts": listed} for name, listed in prompts.items()]})
 
     @routes.post("/prompts/get", summary="Fill in a prompt")
     async def prompt(request: Request, body: PromptBody) -> Response:
-        """A prompt with its arguments filled in, as messages."""
+        """Fills in a prompt and returns its messages."""
         user = _user(request)
         filled = await toolbox.prompt(body.server, body.name, body.arguments, user=user, keep=keep_for(user))
         messages = [{"role": role, "text": text} for role, text in filled.messages]
@@ -198,7 +198,7 @@ def _capability_routes(routes: APIRouter, toolbox: Toolbox, keep: KeepFor) -> No
 
     @routes.post("/complete", summary="Complete an argument")
     async def complete(request: Request, body: CompletionBody) -> Response:
-        """Values an argument may take that begin as `value` does."""
+        """Completions of `value` for an argument."""
         values = await toolbox.complete(
             body.server,
             body.kind,
@@ -250,5 +250,5 @@ def _json(value: Any, status: int = 200) -> Response:
 def _page(title: str, sentence: str, status: int = 200) -> HTMLResponse:
     html = f"<!doctype html><html lang=en><meta charset=utf-8><title>{escape(title)}</title>"
     html += f"<h1>{escape(title)}</h1><p>{escape(sentence)}</p></html>"
-    # The address holds the code of the sign-in: it goes to no one from here.
+    # The URL holds the authorization code, which must not leak in a Referer header.
     return HTMLResponse(html, status, headers={"cache-control": "no-store", "referrer-policy": "no-referrer"})

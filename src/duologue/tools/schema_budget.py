@@ -1,7 +1,7 @@
-"""Fitting tools to a model: schemas without ballast, in an order that stays, and no more than the context bears.
+"""Fits tool schemas to a model: compact, in a stable order, and within a token budget.
 
-Pure. The tool block comes first in a prompt, so whatever changes it makes the model read everything again: tools
-are sorted by server and name, and a server is in with all its tools or not at all.
+Pure. The tool block comes first in a prompt, so any change to it invalidates the whole prompt cache: tools are sorted
+by server and name, and a server is included with all its tools or not at all.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from msgspec import Struct
 from duologue.tools.values import BUILTIN, LeftOut, OfferedTool
 
 TOOL_DESCRIPTION = 1000
-"""Characters of a tool's description a model gets; of a parameter's: a quarter."""
+"""Maximum characters of a tool's description."""
 PARAMETER_DESCRIPTION = TOOL_DESCRIPTION // 4
 DEPTH = 12
-"""Levels of a schema; what is deeper is any value."""
-# Words of JSON Schema that tell a model nothing it needs to write arguments.
+"""Levels of a schema; deeper levels accept any value."""
+# JSON Schema keywords that a model does not need to write arguments.
 BALLAST = frozenset(
     ("$schema", "$id", "$comment", "title", "default", "examples", "example", "deprecated", "readOnly")
 ) | {"writeOnly", "additionalProperties", "contentEncoding", "contentMediaType"}
-# Words whose value maps names, which are no words of the schema, to schemas.
+# Keywords whose value maps names to schemas: their keys are not keywords, a parameter may be called "title".
 NAMED = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"))
 
 
 class Candidate(Struct, frozen=True):
-    """A server that could be offered: its tools, the tokens they take in a prompt, and when it was used last (any
-    number that grows; 0: never)."""
+    """A server that could be offered: its tools, their size in tokens, and when it was last used (a growing counter; 0:
+    never)."""
 
     server: str
     tools: tuple[OfferedTool, ...]
@@ -37,7 +37,7 @@ class Candidate(Struct, frozen=True):
 
 
 def shorten(text: str, length: int) -> str:
-    """`text` on one paragraph's whitespace and at most `length` characters, cut at a sentence or word."""
+    """Collapse whitespace and cut `text` to `length` characters, at the end of a sentence or word."""
     text = " ".join(text.split())
     if len(text) <= length:
         return text
@@ -49,7 +49,7 @@ def shorten(text: str, length: int) -> str:
 
 
 def compact(schema: Mapping[str, object]) -> dict[str, object]:
-    """A tool's schema with what a model needs to write arguments, and an object at its top whatever it was."""
+    """Reduce a tool's schema to what a model needs to write arguments. The result is always an object schema."""
     small = _compact(schema, 0)
     if not isinstance(small, dict) or small.get("type", "object") != "object":
         return {"type": "object", "properties": {}}
@@ -81,7 +81,7 @@ def _compact(value: object, depth: int) -> object:
 
 
 def estimate_tokens(tools: Sequence[OfferedTool]) -> int:
-    """About how many tokens a prompt grows by with `tools`; rather too many than too few."""
+    """A conservative estimate of the tokens `tools` add to a prompt."""
     return sum(len(_prompt_text(tool)) for tool in tools) * 2 // 7 + 8 * len(tools)
 
 
@@ -92,9 +92,9 @@ def _prompt_text(tool: OfferedTool) -> str:
 def fit(
     candidates: Sequence[Candidate], room: int | None
 ) -> tuple[tuple[OfferedTool, ...], tuple[LeftOut, ...]]:
-    """The tools that go into `room` tokens (None: all), in their lasting order, and the servers that do not.
+    """The tools that fit into `room` tokens (None: all), in stable order, and the servers that do not.
 
-    The built-in tools go in first, then the servers used last; the least recently used are the ones left out.
+    The built-in tools come first, then servers by most recent use; the least recently used are omitted.
     """
     left = room
     inside: list[Candidate] = []
@@ -118,5 +118,5 @@ def _too_large(candidate: Candidate, room: int) -> str:
     tools = "1 tool" if count == 1 else f"{count} tools"
     return (
         f"Its {tools} would take about {candidate.tokens:,} tokens; all tools together may take {room:,}, a third "
-        "of what the model can read. Switch other servers off, or use a model with a larger context."
+        "of the model's context. Switch other servers off, or use a model with a larger context."
     )

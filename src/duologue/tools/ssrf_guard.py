@@ -1,8 +1,8 @@
-"""Which addresses tools may reach: the decision, and the look-up it rests on.
+"""Decides which addresses tools may reach (protection against server-side request forgery).
 
-A URL that a model or a user brings must not open this machine's network to them. `choose_address` is pure: addresses in,
-one to connect to out. `AddressGuard` asks the resolver and decides; whoever connects, connects to the address decided
-on and never asks again, because a name can point elsewhere a moment later.
+A URL from a model or a user must not give access to this machine's network. `choose_address` is pure; `AddressGuard`
+resolves the host and applies it. Callers connect to the returned address and never resolve again: a name can point
+elsewhere a moment later (DNS rebinding).
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
-# Public by the registries and still a way inside: both wrap an IPv4 address that the translator reaches.
+# NAT64 and 6to4: global by the registries, but both embed an IPv4 address that a translator may reach.
 TRANSLATED = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("2002::/16"))
 TEREDO = ipaddress.IPv6Network("2001::/32")
 
 
 class AllowList:
-    """The private places tools may reach: host names, addresses and networks, as the setting lists them.
+    """The private hosts, addresses and networks tools may reach, from the setting `tools.private_addresses`.
 
     Raises BadRequest for an entry that is none of these."""
 
@@ -35,7 +35,7 @@ class AllowList:
             except ValueError:
                 if "/" in entry or not entry.strip():
                     raise BadRequest(
-                        f"tools.private_addresses: {entry!r} is no host, address or network.",
+                        f"tools.private_addresses: {entry!r} is not a host, address or network.",
                         param="tools.private_addresses",
                     ) from None
                 self._hosts.add(plain_host(entry))
@@ -48,12 +48,12 @@ class AllowList:
 
 
 def plain_host(host: str) -> str:
-    """A host as it is compared: lower case, without brackets, final dot and zone."""
+    """Normalize a host for comparison: lower case, without brackets, trailing dot and zone."""
     return host.strip("[]").rstrip(".").partition("%")[0].lower()
 
 
 def is_public(address: Address) -> bool:
-    """Whether an address is one of the open internet, seen through every way to wrap a private one in it."""
+    """Whether an address is public, including any IPv4 address embedded in it."""
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped is not None:
             return is_public(address.ipv4_mapped)
@@ -68,11 +68,11 @@ def is_public(address: Address) -> bool:
 def choose_address(host: str, addresses: Sequence[str], allowed: AllowList) -> str:
     """The address to connect to for `host`, which has `addresses`.
 
-    All of them must be allowed: a name with one private address is a trap or a mistake. Raises Forbidden
-    (private_address) with a sentence otherwise, BadRequest (unknown_host) when there is none.
+    All of them must be allowed: a name that mixes public and private addresses is an attack or a mistake. Raises
+    Forbidden (private_address), or BadRequest (unknown_host) when `addresses` is empty.
     """
     if not addresses:
-        raise BadRequest(f"No address is known for {host}.", code="unknown_host")
+        raise BadRequest(f"The host {host} could not be resolved.", code="unknown_host")
     if not allowed.host(host):
         for text in addresses:
             address = ipaddress.ip_address(text.partition("%")[0])
@@ -86,7 +86,7 @@ def choose_address(host: str, addresses: Sequence[str], allowed: AllowList) -> s
 
 
 async def resolve_host(host: str, port: int) -> list[str]:
-    """The addresses of `host`, by the system's resolver. None where the name is unknown."""
+    """Resolve `host` with the system's resolver; an empty list when the name is unknown."""
     import socket
 
     import anyio
@@ -100,7 +100,7 @@ async def resolve_host(host: str, port: int) -> list[str]:
 
 
 class AddressGuard:
-    """Looks names up and decides. `resolve` is given a host and a port."""
+    """Resolves hosts and checks their addresses. `resolve` takes a host and a port."""
 
     def __init__(self, allowed: AllowList, resolve: Resolve = resolve_host) -> None:
         self._allowed = allowed

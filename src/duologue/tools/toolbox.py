@@ -1,7 +1,6 @@
-"""The tools of this server, whoever serves them: what a turn is offered, and the call of one of them.
+"""The interface of this package: offers tools to model turns and runs tool calls.
 
-The one door of this room for those who run replies. Puts together names, fitting, the built-in tools and the
-connections; decides nothing of its own about any of them.
+Used by conversations and by the `/api/mcp` routes. Combines names, schema budget, built-in tools and MCP connections.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Literal, Protocol, Self
+from typing import Literal, NamedTuple, Protocol, Self
 
 import anyio
 import msgspec
@@ -49,29 +48,36 @@ from duologue.values.messages import Tool
 from duologue.values.messages import user as message_of
 from duologue.values.requests import ChatRequest
 
-__all__ = ["LeftOut", "Offer", "OfferedTool", "ToolOutcome", "Toolbox"]
-
 INSTRUCTIONS = 1500
-"""Characters of one server's instructions a model gets."""
+"""Maximum characters of one server's instructions in a prompt."""
 BLOCKS = 256
-"""Sizes of tool blocks that are remembered: counting one asks a worker."""
+"""Cached sizes of tool blocks: counting one takes a round trip to a worker."""
 
 
-class Counted(Protocol):
-    """How long a prompt is, in tokens."""
+class TokenCount(Protocol):
+    """The length of a prompt, in tokens."""
 
     @property
     def tokens(self) -> int: ...
 
 
-Count = Callable[[ChatRequest], Awaitable[Counted]]
+Count = Callable[[ChatRequest], Awaitable[TokenCount]]
+
+
+class _ServerOffer(NamedTuple):
+    """A server's tools as they are offered, with the listing and names they were made from."""
+
+    source: Sequence[ServerTool]
+    names: tuple[str, ...]
+    tools: tuple[OfferedTool, ...]
+    tokens: int
 
 
 class Toolbox:
-    """Every tool there is. `async with toolbox.running()` keeps the connections; nothing waits for them to be made.
+    """All tools of this server. `async with toolbox.running()` holds the connections and does not wait for them.
 
-    `search` looks through a user's conversations; `rows` are the store's tool servers; `now` gives ms since 1970. `zone`
-    tells where a user is, `home` where the others are. No connection is made before `begin` has returned.
+    `search` searches a user's conversations; `rows` are the stored tool servers; `now` gives ms since 1970. `zone` gives
+    a user's time zone, `home` the default one. No connection is made before `begin` has returned.
     """
 
     def __init__(
@@ -93,10 +99,10 @@ class Toolbox:
         self._now = now
         self._builtin = BuiltinTools(settings.tools.builtin, addresses, search, now=now, zone=zone, home=home)
         self._started = now()
-        self._used: dict[str, int] = {}
+        self._last_use: dict[str, int] = {}
         self._uses = 0
         self._sizes: dict[bytes, int] = {}
-        self._made: dict[str, tuple[Sequence[ServerTool], tuple[str, ...], tuple[OfferedTool, ...], int]] = {}
+        self._offers: dict[str, _ServerOffer] = {}
         self.registry = ServerRegistry(
             server_config.load(settings.mcp),
             rows,
@@ -111,7 +117,7 @@ class Toolbox:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Self]:
-        """The connections, kept up while this lasts."""
+        """Hold the connections while the block runs."""
         async with self.registry.running():
             yield self
 
@@ -123,10 +129,9 @@ class Toolbox:
         budget_tokens: int | None = None,
         count: Count | None = None,
     ) -> Offer:
-        """What a turn of `user` may use. The tools get `budget_tokens` (a third of the model's context; None: as many
-        as they take).
+        """The tools for a turn of `user`, in at most `budget_tokens` (callers give a third of the context; None: no limit).
 
-        `count` says how long a prompt is; without it, and where it fails, that is estimated.
+        `count` counts the tokens of a prompt; without it, or when it fails, sizes are estimated.
         """
         if options.tools is False:
             return Offer()
@@ -134,47 +139,51 @@ class Toolbox:
         left_out: list[LeftOut] = []
         instructions: dict[str, str] = {}
         connections = await self.registry.connections(user)
-        known = names.model_names(
+        model_names = names.model_names(
             [(BUILTIN, tool.name) for tool in self._builtin.tools]
             + [(one.config.name, tool.name) for one in connections for tool in one.listing.tools]
         )
         if self._builtin.tools and options.servers.get(BUILTIN, True):
-            candidates.append(self._candidate(BUILTIN, self._builtin.tools, known))
+            candidates.append(self._candidate(BUILTIN, self._builtin.tools, model_names))
         for connection in connections:
             name = connection.config.name
             if not options.servers.get(name, True) or connection.phase == "off":
                 continue
             if connection.phase != "ready":
-                left_out.append(LeftOut(name, _why(connection)))
+                left_out.append(LeftOut(name, _unavailable_reason(connection)))
             elif connection.listing.tools:
-                candidates.append(self._candidate(name, connection.listing.tools, known))
+                candidates.append(self._candidate(name, connection.listing.tools, model_names))
                 instructions[name] = connection.about.instructions
         if budget_tokens is not None and count is not None:
-            candidates = [await self._measured(one, options.model, count) for one in candidates]
+            candidates = [await self._with_token_count(one, options.model, count) for one in candidates]
         tools, too_large = schema_budget.fit(candidates, budget_tokens)
-        offered = {tool.server for tool in tools}
-        said = [
+        servers = {tool.server for tool in tools}
+        sections = [
             f"About the tools of {name}: {schema_budget.shorten(words, INSTRUCTIONS)}"
             for name, words in sorted(instructions.items())
-            if words.strip() and name in offered
+            if words.strip() and name in servers
         ]
-        return Offer(tools, (*left_out, *too_large), "\n\n".join(said))
+        return Offer(tools, (*left_out, *too_large), "\n\n".join(sections))
 
     def _candidate(
-        self, server: str, tools: Sequence[ServerTool], known: Mapping[tuple[str, str], str]
+        self, server: str, tools: Sequence[ServerTool], model_names: Mapping[tuple[str, str], str]
     ) -> schema_budget.Candidate:
-        called = tuple(known[server, tool.name] for tool in tools)
-        made = self._made.get(server)
-        # A listing is replaced as a whole when it changes: the same one under the same names is offered the same.
-        if made is None or made[0] is not tools or made[1] != called:
-            offered = tuple(_offered(server, tool, name) for tool, name in zip(tools, called, strict=True))
-            made = self._made[server] = (tools, called, offered, schema_budget.estimate_tokens(offered))
-        return schema_budget.Candidate(server, made[2], made[3], self._used.get(server, 0))
+        tool_names = tuple(model_names[server, tool.name] for tool in tools)
+        entry = self._offers.get(server)
+        # A connection replaces its listing as a whole when it changes, so identity is enough to know it is the same.
+        # The names are compared too: a tool that another server adds can rename ours.
+        if entry is None or entry.source is not tools or entry.names != tool_names:
+            offer = tuple(
+                _offered_tool(server, tool, name) for tool, name in zip(tools, tool_names, strict=True)
+            )
+            entry = _ServerOffer(tools, tool_names, offer, schema_budget.estimate_tokens(offer))
+            self._offers[server] = entry
+        return schema_budget.Candidate(server, entry.tools, entry.tokens, self._last_use.get(server, 0))
 
-    async def _measured(
+    async def _with_token_count(
         self, candidate: schema_budget.Candidate, model: str, count: Count
     ) -> schema_budget.Candidate:
-        """`candidate` with what its tools really take, where that can be counted."""
+        """`candidate` with the counted size of its tools, or unchanged when counting fails."""
         tools = tuple(Tool(one.name, one.description, one.parameters) for one in candidate.tools)
         key = hashlib.blake2b(json.encode((model, tools)), digest_size=16).digest()
         tokens = self._sizes.get(key)
@@ -201,36 +210,36 @@ class Toolbox:
         ask: Ask,
         keep: Keep,
     ) -> ToolOutcome:
-        """Call a tool with the arguments as the model wrote them. Every failure is an outcome the model can act on.
+        """Run a tool with the arguments as the model wrote them. Every failure is an outcome the model can act on.
 
-        Cancelling the caller cancels the call at its server. There is no limit of time here: the caller has one.
+        Cancelling the caller cancels the tool call at its server. There is no timeout here: the caller sets one.
         """
         self._uses += 1
-        self._used[tool.server] = self._uses
+        self._last_use[tool.server] = self._uses
         try:
-            given = parse_arguments(arguments) if isinstance(arguments, str) else arguments
+            values = parse_arguments(arguments) if isinstance(arguments, str) else arguments
             if tool.server == BUILTIN:
-                return await self._builtin.call(tool.tool, given, user)
+                return await self._builtin.call(tool.tool, values, user)
             connection = await self.registry.connection(tool.server, user)
-            described = next((one for one in connection.listing.tools if one.name == tool.tool), None)
-            if described is not None:
-                check(described.schema, given)
+            server_tool = next((one for one in connection.listing.tools if one.name == tool.tool), None)
+            if server_tool is not None:
+                check(server_tool.schema, values)
             elif connection.phase == "ready":
                 return failure(f"The tool server {tool.server} no longer has a tool {tool.tool!r}.")
             context = ToolCallContext(tool.server, tool.tool, user, conversation, ask, report)
-            return await connection.call(tool.tool, given, context, keep)
+            return await connection.call(tool.tool, values, context, keep)
         except Problem as problem:
             return failure(problem.message)
 
     async def servers(self, user: str) -> tuple[ServerHealth, ...]:
-        """How every server is, as `user` has it: the built-in tools first, then by name."""
+        """The health of every server as `user` sees it: the built-in tools first, then by name."""
         own = ServerHealth(
             BUILTIN, "ready", self._started, "builtin", title="Built-in tools", tools=len(self._builtin.tools)
         )
         return (own, *[connection.health() for connection in await self.registry.connections(user)])
 
     async def tools(self, user: str) -> dict[str, tuple[ServerTool, ...]]:
-        """The tools of every server, as their servers describe them."""
+        """The tools of every server, as the servers describe them."""
         connections = await self.registry.connections(user)
         return {BUILTIN: self._builtin.tools} | {
             connection.config.name: connection.listing.tools for connection in connections
@@ -241,7 +250,7 @@ class Toolbox:
         return (await self.registry.connection(server, user)).journal.lines()
 
     async def reconnect(self, server: str, user: str) -> ServerHealth:
-        """Try a server now; how it is once that try has come to something. Raises NotFound."""
+        """Reconnect to a server and return its health after the attempt. Raises NotFound."""
         connection = await self.registry.connection(server, user)
         await connection.reconnect_and_wait()
         return connection.health()
@@ -249,7 +258,7 @@ class Toolbox:
     async def resources(
         self, user: str
     ) -> dict[str, tuple[tuple[ServerResource, ...], tuple[ResourceTemplate, ...]]]:
-        """What can be read, by server: resources, and patterns of more."""
+        """Resources and resource templates, by server."""
         return {
             connection.config.name: (connection.listing.resources, connection.listing.templates)
             for connection in await self.registry.connections(user)
@@ -257,12 +266,12 @@ class Toolbox:
         }
 
     async def read(self, server: str, uri: str, *, user: str, keep: Keep) -> tuple[Content, ...]:
-        """A resource as it is now. Raises NotFound or Unavailable."""
+        """Read a resource. Raises NotFound or Unavailable."""
         connection = await self.registry.connection(server, user)
         return await connection.request(lambda session: session.read(uri, keep))
 
     async def prompts(self, user: str) -> dict[str, tuple[ServerPrompt, ...]]:
-        """The prompts that can be asked for, by server."""
+        """The prompts of every server that has any."""
         return {
             connection.config.name: connection.listing.prompts
             for connection in await self.registry.connections(user)
@@ -272,12 +281,12 @@ class Toolbox:
     async def prompt(
         self, server: str, name: str, arguments: Mapping[str, str], *, user: str, keep: Keep
     ) -> FilledPrompt:
-        """A prompt, filled in. Raises NotFound, BadRequest or Unavailable."""
+        """Fill in a prompt. Raises NotFound, BadRequest or Unavailable."""
         connection = await self.registry.connection(server, user)
-        known = next((one for one in connection.listing.prompts if one.name == name), None)
+        prompt = next((one for one in connection.listing.prompts if one.name == name), None)
         missing = (
-            [one.name for one in known.arguments if one.required and not arguments.get(one.name)]
-            if known
+            [one.name for one in prompt.arguments if one.required and not arguments.get(one.name)]
+            if prompt
             else []
         )
         if missing:
@@ -295,14 +304,14 @@ class Toolbox:
         *,
         user: str,
     ) -> tuple[str, ...]:
-        """Values an argument of a prompt or a resource's pattern may take. Raises NotFound or Unavailable."""
+        """Complete an argument of a prompt or a resource template. Raises NotFound or Unavailable."""
         connection = await self.registry.connection(server, user)
         return await connection.request(
             lambda session: session.complete(kind, name, argument, value, context)
         )
 
 
-def _offered(server: str, tool: ServerTool, name: str) -> OfferedTool:
+def _offered_tool(server: str, tool: ServerTool, name: str) -> OfferedTool:
     return OfferedTool(
         name=name,
         server=server,
@@ -314,11 +323,11 @@ def _offered(server: str, tool: ServerTool, name: str) -> OfferedTool:
     )
 
 
-def _why(connection: McpConnection) -> str:
+def _unavailable_reason(connection: McpConnection) -> str:
     match connection.phase:
         case "idle" | "starting" | "handshake" | "listing":
             return "It is still starting."
         case "login":
-            return "It wants you to sign in there first."
+            return "You need to sign in to this server first."
         case _:
-            return f"It cannot be reached now: {connection.message}"
+            return f"It is unavailable: {connection.message}"

@@ -1,6 +1,6 @@
-"""What the tools room hands out: tools as a model is offered them, and what became of a call.
+"""Data types shared by the toolbox and its callers: offered tools and outcomes of tool calls.
 
-Pure data. Knows no server's connection and no protocol.
+Pure data, independent of connections and protocols.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ BUILTIN = "builtin"
 
 
 class OfferedTool(Struct, frozen=True):
-    """A tool under the name a model knows it by. `server` and `tool` are where it lives and its name there;
-    `parameters` is its JSON Schema, compacted; `read_only` ones run without asking anybody."""
+    """A tool as a model sees it. `name` is unique in an offer; `tool` is its name at `server`; `parameters` is its
+    compacted JSON Schema. `read_only` tools run without approval."""
 
     name: str
     server: str
@@ -30,14 +30,14 @@ class OfferedTool(Struct, frozen=True):
 
 
 class LeftOut(Struct, frozen=True):
-    """A whole server that is not offered now, and a sentence why."""
+    """A server whose tools are not offered, and the reason as a sentence."""
 
     server: str
     reason: str
 
 
 class Offer(Struct, frozen=True):
-    """What one model turn may use. `system` is what the servers say about their use, "" where they say nothing."""
+    """The tools for one model turn. `system` holds the servers' instructions for the system prompt, "" without any."""
 
     tools: tuple[OfferedTool, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
@@ -45,27 +45,27 @@ class Offer(Struct, frozen=True):
 
 
 class ElicitationAnswer(Struct, frozen=True):
-    """A person's answer to what a server asked; `values` are the form's, empty unless accepted."""
+    """A person's answer to a server's elicitation; `values` are the form's, empty unless accepted."""
 
     decision: Literal["accept", "decline", "cancel"]
     values: dict[str, object] = {}
 
 
 class ToolOutcome(Struct, frozen=True):
-    """What a call gave. A failed one says in its text what the model can do about it."""
+    """The result of a tool call. The text of a failed one tells the model what it can do about it."""
 
     content: tuple[Content, ...]
     failed: bool = False
 
 
 Report = Callable[[str, float, float], Awaitable[None]]
-"""Told while a tool runs: words, how far it is, and of how much (0 where it does not say)."""
+"""Reports progress of a running tool: message, progress, total (0: unknown)."""
 Ask = Callable[[Approval], Awaitable[ElicitationAnswer]]
-"""Puts a server's question to the person whose call it is."""
+"""Puts a server's question to the user who made the tool call."""
 Keep = Callable[[bytes, str, str], Awaitable[Content]]
-"""Keeps a file: its bytes, name and MIME type, to the content that stands for it."""
+"""Stores a file (bytes, name, MIME type) and returns the content that refers to it."""
 
 
 def failure(sentence: str) -> ToolOutcome:
-    """A failed outcome that says `sentence`."""
+    """A failed outcome with the text `sentence`."""
     return ToolOutcome((TextContent(sentence),), failed=True)

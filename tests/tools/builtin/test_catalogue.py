@@ -95,7 +95,7 @@ async def test_search_finds_what_the_user_said_and_nobody_else():
 
     failed, text = await called("search", {"query": "bonn", "limit": 3}, search=search)
     assert (failed, text) == (False, "2023-11-14, in 'Trips', user: to Bonn and back")
-    assert "Nothing" in (await called("search", {"query": "x"}, search=search))[1]
+    assert "No results" in (await called("search", {"query": "x"}, search=search))[1]
     assert (await called("search", {"query": " "}, search=search))[0]
     assert asked == [("ann", "bonn", 3), ("ann", "x", 10)]
     there = await called("search", {"query": "bonn"}, search=search, zone=in_auckland)

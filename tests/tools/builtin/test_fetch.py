@@ -22,7 +22,7 @@ async def test_a_page_is_its_title_its_address_and_its_text():
 async def test_a_long_page_is_read_on_from_where_it_was_left():
     with site({"/": (200, {"content-type": "text/plain"}, b"0123456789")}) as (port, _):
         root = f"http://127.0.0.1:{port}/"
-        assert "0123\n\n[6 more characters; ask again with start=4.]" in await fetch_page(
+        assert "0123\n\n[6 more characters; fetch again with start=4.]" in await fetch_page(
             root, HERE, length=4
         )
         assert (await fetch_page(root, HERE, start=4)).endswith("456789")

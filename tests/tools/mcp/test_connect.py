@@ -49,7 +49,7 @@ async def test_a_command_there_is_not_cannot_be_mended_by_waiting():
 
 async def test_a_program_that_ends_at_once_is_said():
     problem = await refusal(Unavailable, command="true")
-    assert problem.message == "It ended before it had answered."
+    assert problem.message == "The connection ended before the server answered."
 
 
 async def test_nobody_listening_is_said():

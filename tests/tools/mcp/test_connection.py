@@ -85,7 +85,7 @@ async def test_a_call_fails_with_a_sentence_when_that_try_fails_too():
         await until(lambda: connection.phase == "waiting")
         failed, text = await said(connection)
         assert failed
-        assert text == "The tool server s cannot be reached now. It answered 502 Bad Gateway."
+        assert text == "The tool server s is unavailable. It answered 502 Bad Gateway."
 
 
 async def test_calls_that_come_together_wait_for_the_same_try():
@@ -120,7 +120,7 @@ async def test_a_call_that_may_have_run_is_never_made_twice():
         await connection.wait_for_attempt()
         failed, text = await said(connection)
         assert failed
-        assert "not known" in text
+        assert "unknown whether the tool finished" in text
         assert second.calls == []
 
 
@@ -277,7 +277,7 @@ async def test_a_call_that_waits_for_a_server_that_is_removed_fails_with_a_sente
         others.start_soon(call)
         await until(lambda: connection.phase == "starting")
         keeping.cancel_scope.cancel()
-    assert found == [(True, "The tool server s is gone.")]
+    assert found == [(True, "The tool server s was removed.")]
 
 
 async def test_what_a_library_raises_in_a_call_is_a_failed_outcome():

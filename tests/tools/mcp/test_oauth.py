@@ -66,14 +66,14 @@ async def test_signing_in_registers_proves_itself_and_lets_one_person_in():
     rows = Rows()
     with npm.listening(npm.ours("guarded")) as port:
         async with toolbox(port, rows) as box:
-            assert await secret(box) == "It wants you to sign in there first."
+            assert await secret(box) == "You need to sign in to this server first."
             address = await sign_in(box)
             asked = parse_qs(urlsplit(address).query)
             assert asked["code_challenge_method"] == ["S256"]
             assert asked["redirect_uri"] == [BACK]
             assert len(asked["state"][0]) > 20
             assert await secret(box) == "a secret for Ann"
-            assert await secret(box, "bob") == "It wants you to sign in there first."
+            assert await secret(box, "bob") == "You need to sign in to this server first."
             lines = "\n".join(line.text for line in await box.log("web", "ann"))
             assert rows.saved_tokens["web", "ann"]["tokens"]["access_token"] not in lines
 

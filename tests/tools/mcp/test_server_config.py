@@ -68,8 +68,8 @@ def test_other_programs_spellings_are_understood(tmp_path):
     ("content", "said"),
     [
         ("{", "not valid JSON"),
-        ("[]", "must hold"),
-        ({"mcpServers": {"a": 1}}, "must hold"),
+        ("[]", "must contain"),
+        ({"mcpServers": {"a": 1}}, "must contain"),
         ({"mcpServers": {"a": {"command": "x", "url": "https://y"}}}, "either a command or a url"),
         ({"mcpServers": {"a": {"comand": "x"}}}, "comand"),
         ({"mcpServers": {"builtin": {"command": "x"}}}, "builtin"),

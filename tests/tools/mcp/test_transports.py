@@ -32,7 +32,7 @@ async def test_what_a_program_says_on_standard_error_is_in_the_journal_without_s
 async def test_what_is_no_message_of_the_protocol_does_no_harm():
     async with open_talk("odd", **odd("noisy")) as talk:
         assert (await talk.session.listing()).tools
-        assert "what is no message" in talk.log()
+        assert "not a protocol message" in talk.log()
 
 
 async def test_a_program_gets_its_own_environment_and_not_ours(monkeypatch):

@@ -1,1 +1,1 @@
-"""The built-in tools: clock, calculator, page reader, search."""
+"""The built-in tools: clock, calculator, fetch, search."""

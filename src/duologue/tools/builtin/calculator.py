@@ -1,7 +1,7 @@
-"""The built-in calculator: exact arithmetic on what a person would type, with a bound on everything.
+"""The built-in calculator: exact arithmetic with limits on size and time.
 
-A small parser over Python's own grammar that knows numbers, operators, a few functions and constants, and nothing
-else: no names, no attributes, no calls of anything that is not in its table. Decimals are decimals: 0.1 + 0.2 is 0.3.
+Evaluates Python's expression grammar, restricted to numbers, operators and the functions and constants listed here;
+no other names, attributes or function calls. Arithmetic is exact: 0.1 + 0.2 is 0.3.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from duologue.errors import BadRequest
 
 LONGEST = 1000
 DIGITS = 1000
-"""Digits a number may have, before or after the point."""
+"""Maximum digits of a number, before or after the decimal point."""
 SHOWN = 20
-"""Digits that are shown after the point of a number that has no end."""
+"""Decimal places shown of a number without a finite decimal expansion."""
 EXACT = 40
-"""Digits after the point up to which a number that has an end is shown whole."""
+"""Maximum decimal places of a finite number shown in full."""
 PRECISION = 60
 NODES = 200
 
 Number = Fraction | Decimal
-# Results of roots and logarithms are rounded to this; everything else is exact.
+# The precision of roots and logarithms; everything else is exact.
 CONTEXT = decimal.Context(
     prec=PRECISION, Emax=10_000, Emin=-10_000, traps=[decimal.InvalidOperation, decimal.Overflow]
 )
@@ -43,11 +43,11 @@ def calculate(expression: str) -> str:
         text = _normalize(expression)
         return _format(_evaluate(_parse(text), text))
     except ZeroDivisionError:
-        raise _bad("There is a division by zero") from None
+        raise _bad("Division by zero") from None
     except (decimal.InvalidOperation, ValueError):
-        raise _bad("That has no value among the real numbers") from None
+        raise _bad("The expression has no real value") from None
     except (decimal.Overflow, OverflowError, RecursionError, MemoryError):
-        raise _bad("That is too large to calculate") from None
+        raise _bad("The result is too large") from None
 
 
 def _bad(reason: str) -> BadRequest:
@@ -55,7 +55,7 @@ def _bad(reason: str) -> BadRequest:
 
 
 def _normalize(expression: str) -> str:
-    """What people type, as the grammar has it: × and ÷, ^, √, 5!, 20%, 1,234,567."""
+    """Convert common notation to Python's: × and ÷, ^, √, 5!, 20%, 1,234,567."""
     if len(expression) > LONGEST:
         raise _bad(f"The expression is longer than {LONGEST:,} characters")
     text = " ".join(expression.split()).rstrip("= ")
@@ -64,7 +64,7 @@ def _normalize(expression: str) -> str:
     text = re.sub(r"√\s*(\d+(?:\.\d+)?)", r"sqrt(\1)", text).replace("√", "sqrt")
     text = re.sub(r"\b(\d+)!", r"factorial(\1)", text)
     text = re.sub(r"(\d+(?:\.\d+)?)\s*%(?!\s*[\w(.])", r"(\1/100)", text)
-    # In a call, commas stand between arguments: max(1,234) has two.
+    # With functions, commas separate arguments: max(1,234) has two.
     if not re.search(r"[a-z]\s*\(", text):
         text = re.sub(
             r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?![\d,])", lambda match: match[0].replace(",", ""), text
@@ -77,7 +77,7 @@ def _parse(text: str) -> ast.expr:
         tree = ast.parse(text, mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise _bad(
-            "That is no arithmetic expression; take numbers, + - * / // % ** ( ) and functions"
+            "This is not an arithmetic expression; use numbers, + - * / // % ** ( ) and functions"
         ) from None
     if sum(1 for _ in ast.walk(tree)) > NODES:
         raise _bad("The expression has too many parts")
@@ -87,7 +87,7 @@ def _parse(text: str) -> ast.expr:
 def _evaluate(node: ast.expr, text: str) -> Fraction:
     match node:
         case ast.Constant(value=bool() | complex() | str() | bytes() | None):
-            raise _bad(f"{ast.unparse(node)} is no number")
+            raise _bad(f"{ast.unparse(node)} is not a number")
         case ast.Constant(value=int() as whole):
             return _check_size(Fraction(whole))
         case ast.Constant(value=float()):
@@ -103,14 +103,14 @@ def _evaluate(node: ast.expr, text: str) -> Fraction:
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in FUNCTIONS:
             return _check_size(_apply(name, [_evaluate(arg, text) for arg in args]))
     known = ", ".join(sorted(FUNCTIONS))
-    raise _bad(f"{ast.unparse(node)[:60]!r} is not known here; there are + - * / // % ** and {known}, pi, e")
+    raise _bad(f"{ast.unparse(node)[:60]!r} is not supported; use + - * / // % ** and {known}, pi, e")
 
 
 def _literal(text: str) -> Fraction:
-    # From the source: a float would keep seventeen digits of it.
+    # Parsed from the source text: a float keeps only about seventeen digits.
     value = Decimal(text.replace("_", ""))
     if abs(value.adjusted()) > DIGITS:
-        raise _bad(f"A number of more than about {DIGITS:,} digits comes up")
+        raise _bad(f"A number has more than about {DIGITS:,} digits")
     return Fraction(value)
 
 
@@ -130,13 +130,13 @@ def _binary(operator: ast.operator, left: Fraction, right: Fraction) -> Fraction
             return left % right
         case ast.Pow():
             return _power(left, right)
-    raise _bad("That operator is not known here; there are + - * / // % **")
+    raise _bad("This operator is not supported; use + - * / // % **")
 
 
 def _power(base: Fraction, exponent: Fraction) -> Fraction:
     if exponent.denominator != 1:
         if base < 0:
-            raise _bad("A negative number has no such root among the real numbers")
+            raise _bad("A negative number has no such real root")
         if base == 0 and exponent < 0:
             raise ZeroDivisionError
         return Fraction(CONTEXT.power(_decimal(base), _decimal(exponent)))
@@ -156,14 +156,14 @@ def _decimal(value: Fraction) -> Decimal:
 
 def _check_size(value: Fraction) -> Fraction:
     if max(abs(value.numerator), value.denominator).bit_length() > DIGITS * 4:
-        raise _bad(f"A number of more than about {DIGITS:,} digits comes up")
+        raise _bad(f"A number has more than about {DIGITS:,} digits")
     return value
 
 
 def _round(value: Fraction, places: Fraction = Fraction(0)) -> Fraction:
     if places.denominator != 1 or abs(places) > SHOWN:
         raise _bad(f"round() takes a whole number of places, up to {SHOWN}")
-    # Half away from zero, as people round; Python rounds half to even.
+    # Half away from zero, the common convention; Python rounds half to even.
     scale = Fraction(10) ** int(places)
     half = Fraction(1, 2) if value >= 0 else Fraction(-1, 2)
     scaled = value * scale + half
@@ -181,7 +181,7 @@ def _factorial(value: Fraction) -> Fraction:
 
 def _root(value: Fraction) -> Fraction:
     if value < 0:
-        raise _bad("A negative number has no square root among the real numbers")
+        raise _bad("A negative number has no real square root")
     above, below = math.isqrt(value.numerator), math.isqrt(value.denominator)
     if above * above == value.numerator and below * below == value.denominator:
         return Fraction(above, below)
@@ -245,7 +245,7 @@ def _format(value: Fraction) -> str:
             rest //= prime
             count += 1
         places = max(places, count)
-    # What never ends is cut, and so is what has no more than sixty right digits: roots and logarithms.
+    # Infinite expansions are cut, and so are roots and logarithms, of which only PRECISION digits are correct.
     digits = places if rest == 1 and places <= EXACT else SHOWN
     context = decimal.Context(prec=whole + digits)
     text = format(context.divide(Decimal(value.numerator), Decimal(value.denominator)), "f")

@@ -1,7 +1,6 @@
-"""The built-in tools: clock, calculator, fetch, search. All of them only read.
+"""The catalogue of built-in tools: clock, calculator, fetch, search. All are read-only.
 
-Owns their schemas and the words a model chooses them by. What searches the conversations, and where a user is, is handed
-in.
+Owns their schemas and descriptions. The search of conversations and the users' time zones are injected.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from duologue.values.conversations import Hit, TextContent
 
 SearchConversations = Callable[[str, str, int], Awaitable[Sequence[Hit]]]
 ZoneOfUser = Callable[[str], Awaitable[str]]
-"""The time zone a user's page told of; empty where none did."""
+"""The time zone reported by a user's browser; empty: unknown."""
 HITS = 10
 
 
@@ -35,7 +34,7 @@ def _object(required: Sequence[str], **properties: dict[str, object]) -> dict[st
     }
 
 
-def _words(description: str) -> dict[str, object]:
+def _string(description: str) -> dict[str, object]:
     return {"type": "string", "description": description}
 
 
@@ -46,11 +45,11 @@ TOOLS: dict[str, ServerTool] = {
         "The date and time now, in any time zone, and how far it is from or to another moment.",
         _object(
             (),
-            zone=_words(
+            zone=_string(
                 "IANA name like Europe/Berlin, or an offset like +02:00; left out: where the user is"
             ),
-            since=_words("A date or time to count from, like 2026-12-24 or 2026-12-24T18:30"),
-            until=_words("A date or time to count to"),
+            since=_string("A date or time to count from, like 2026-12-24 or 2026-12-24T18:30"),
+            until=_string("A date or time to count to"),
         ),
         read_only=True,
     ),
@@ -59,7 +58,7 @@ TOOLS: dict[str, ServerTool] = {
         "Calculator",
         "Exact arithmetic: + - * / // % **, sqrt, log, ln, exp, round, factorial, gcd, lcm, min, max, mean, pi, e. "
         "Use it for every calculation beyond the simplest.",
-        _object(("expression",), expression=_words("For example (1234.5 * 3 - 17) / 2")),
+        _object(("expression",), expression=_string("For example (1234.5 * 3 - 17) / 2")),
         read_only=True,
     ),
     "fetch": ServerTool(
@@ -68,7 +67,7 @@ TOOLS: dict[str, ServerTool] = {
         "Reads a web page as text. Give the whole address.",
         _object(
             ("url",),
-            url=_words("Beginning with https:// or http://"),
+            url=_string("Beginning with https:// or http://"),
             start={"type": "integer", "minimum": 0, "description": "Character to begin at, to read on"},
         ),
         read_only=True,
@@ -79,7 +78,7 @@ TOOLS: dict[str, ServerTool] = {
         "Searches the user's earlier conversations with you for words.",
         _object(
             ("query",),
-            query=_words("Words to look for"),
+            query=_string("Words to look for"),
             limit={"type": "integer", "minimum": 1, "maximum": HITS, "description": "Hits wanted"},
         ),
         read_only=True,
@@ -88,8 +87,8 @@ TOOLS: dict[str, ServerTool] = {
 
 
 class BuiltinTools:
-    """The built-in tools that are switched on. `search` is given a user, a query and a limit; None: none is offered.
-    `home` is the zone of users who have told none."""
+    """The enabled built-in tools. `search` takes a user, a query and a limit; None disables the search tool. `home` is
+    the time zone of users whose own is unknown."""
 
     def __init__(
         self,
@@ -114,7 +113,7 @@ class BuiltinTools:
         """Run a tool; every failure is an outcome."""
         tool = next((tool for tool in self.tools if tool.name == name), None)
         if tool is None:
-            return failure(f"There is no built-in tool {name!r} here.")
+            return failure(f"There is no built-in tool {name!r}.")
         try:
             check(tool.schema, arguments)
             return ToolOutcome((TextContent(await self._run(name, arguments, user)),))
@@ -142,8 +141,7 @@ class BuiltinTools:
         raise BadRequest(f"There is no built-in tool {name!r}.")
 
     async def _zone(self, user: str) -> str:
-        """Where a user is, else where this machine is. A zone that a browser knows and this machine does not is as good as
-        none, and so is one that a database in trouble does not tell."""
+        """The user's time zone, else the default: also when this machine does not know the zone, or the store fails."""
         with suppress(Problem):
             if self._zone_of_user is not None and (name := await self._zone_of_user(user)):
                 parse_zone(name)
@@ -153,10 +151,10 @@ class BuiltinTools:
     async def _search_conversations(self, query: str, limit: int, user: str) -> str:
         assert self._search is not None
         if not query.strip():
-            raise BadRequest("query must have a word to look for.")
+            raise BadRequest("query must contain at least one word.")
         hits = await self._search(user, query, max(min(limit, HITS), 1))
         if not hits:
-            return "Nothing was found. Try fewer or other words."
+            return "No results. Try fewer or different words."
         lines = []
         where = parse_zone(await self._zone(user))
         for hit in hits:

@@ -1,6 +1,6 @@
-"""The built-in clock: the time now, in any zone, and the way from one moment to another.
+"""The built-in clock: the current time in any zone, and the distance between two moments.
 
-The time is an argument. Zones are those of the system's database, or of the package tzdata where it has none.
+The current time is an argument. Zones come from the system's database, or from the package tzdata.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from duologue.errors import BadRequest
 
 
 def describe_time(milliseconds: int, zone: str = "UTC", since: str = "", until: str = "") -> str:
-    """What time it is in `zone` (an IANA name or an offset), and how far it is from `since` or to `until`.
+    """The time in `zone` (an IANA name or an offset) as text, and the distance from `since` or to `until`.
 
-    Raises BadRequest (bad_time) naming what cannot be read.
+    `milliseconds` since 1970. Raises BadRequest (bad_time) naming the value that cannot be parsed.
     """
     where = parse_zone(zone)
     now = datetime.fromtimestamp(milliseconds / 1000, UTC).astimezone(where)
-    # duologue-mini copies what it is told first, in words like its own: of ways to say this, it understood this one best.
+    # The bundled small model copies the first thing it reads; of several wordings it understood this one best.
     day = f"{now:%A} of week {now.isocalendar().week}, {now:%Y-%m-%d}"
     lines = [f"The time is {now:%H:%M}, {day}, {', '.join(dict.fromkeys((zone.strip(), _offset(now))))}"]
     start = _parse_moment(since, where, now) if since.strip() else now
@@ -31,7 +31,7 @@ def describe_time(milliseconds: int, zone: str = "UTC", since: str = "", until: 
 
 
 def parse_zone(name: str) -> tzinfo:
-    """The zone of an IANA name, a city or an offset. Raises BadRequest (bad_time)."""
+    """Parse an IANA name, a city or an offset. Raises BadRequest (bad_time)."""
     name = name.strip()
     if not name or name.upper() in ("UTC", "Z", "GMT"):
         return UTC
@@ -47,7 +47,7 @@ def parse_zone(name: str) -> tzinfo:
         return ZoneInfo(name)
     except (LookupError, ValueError, OSError):
         pass
-    # "Berlin", "new york": the one zone that ends so.
+    # A city alone, such as "Berlin" or "new york": the first zone that ends with it.
     city = name.lower().replace(" ", "_")
     matches = sorted(zone for zone in available_timezones() if zone.lower().rpartition("/")[2] == city)
     if not matches:
@@ -56,7 +56,7 @@ def parse_zone(name: str) -> tzinfo:
 
 
 def local_zone_name() -> str:
-    """The zone of this machine; UTC where it names none that there is."""
+    """The IANA name of this machine's zone; UTC when it is unknown or invalid."""
     try:
         name = get_localzone_name() or "UTC"
         parse_zone(name)
@@ -67,7 +67,8 @@ def local_zone_name() -> str:
 
 def _bad(name: str) -> BadRequest:
     return BadRequest(
-        f"There is no time zone {name!r}; take one like Europe/Berlin, or +02:00.", code="bad_time"
+        f"Unknown time zone {name!r}; use a name like Europe/Berlin or an offset like +02:00.",
+        code="bad_time",
     )
 
 
@@ -85,7 +86,7 @@ def _parse_moment(text: str, zone: tzinfo, now: datetime) -> datetime:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise BadRequest(
-            f"{text!r} is no time that can be read; write 2026-12-24 or 2026-12-24T18:30.", code="bad_time"
+            f"{text!r} is not a valid time; write 2026-12-24 or 2026-12-24T18:30.", code="bad_time"
         ) from None
     return moment.replace(tzinfo=zone) if moment.tzinfo is None else moment.astimezone(zone)
 

@@ -1,7 +1,7 @@
-"""The built-in fetch tool: a page of the web as readable text, from addresses that tools may reach.
+"""The built-in fetch tool: reads a web page as text, from addresses that tools may reach.
 
-Every hop is checked anew, redirects included; size, time and the number of hops have bounds. Nothing of a page is
-run, and no cookie or key is sent.
+Every redirect is checked again; size, time and the number of redirects are limited. Scripts are not run, and no
+cookies or keys are sent.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ SECONDS = 20.0
 BYTES = 5_000_000
 HOPS = 5
 SHOWN = 20_000
-"""Characters one answer shows; the rest is asked for with `start`."""
+"""Maximum characters of one answer; the model reads on with `start`."""
 PARSERS = 2
-"""Pages read at once: a large one takes a second, in a thread."""
+"""Pages parsed at once: a large one takes a second in a thread."""
 TEXTUAL = ("text/", "application/json", "application/xml", "application/javascript", "application/x-yaml")
 
 _parsing = SharedLane(
@@ -38,13 +38,13 @@ _parsing = SharedLane(
 
 
 async def fetch_page(url: str, addresses: AddressGuard, *, start: int = 0, length: int = SHOWN) -> str:
-    """The page at `url` as text, from character `start` on.
+    """Fetch `url` as text, from character `start` on, at most `length` characters.
 
-    Raises BadRequest or Forbidden for a URL that cannot or may not be fetch_page, Unavailable when its server fails.
+    Raises BadRequest or Forbidden for a URL that is invalid or not allowed, Unavailable when its server fails.
     """
     url = url.strip()
     if not url.startswith(("http://", "https://")) or not urlsplit(url).hostname:
-        raise BadRequest("url must be a whole address, beginning with https:// or http://.", code="bad_url")
+        raise BadRequest("url must be an absolute URL beginning with https:// or http://.", code="bad_url")
     try:
         with anyio.fail_after(SECONDS):
             address, kind, body = await _request(url, addresses)
@@ -75,7 +75,7 @@ async def _request(url: str, addresses: AddressGuard) -> tuple[str, str, bytes]:
                         url = urljoin(url, location)
                         if not url.startswith(("http://", "https://")):
                             raise BadRequest(
-                                f"The page redirects to {url[:200]}, which is no web page.", code="bad_url"
+                                f"The page redirects to {url[:200]}, which is not a web page.", code="bad_url"
                             )
                         continue
                     if response.status_code >= 400:
@@ -104,12 +104,12 @@ async def _read_body(response: object) -> bytes:
 
 
 def _text(address: str, kind: str, body: bytes) -> tuple[str, str]:
-    """The title and text of a body, by what it says it is."""
+    """Convert a body to (title, text) by its content type."""
     mime = kind.partition(";")[0].strip().lower()
-    named = re.search(r"charset=[\"']?([\w.:-]+)", kind) or re.search(
+    charset = re.search(r"charset=[\"']?([\w.:-]+)", kind) or re.search(
         rb"charset=[\"']?([\w.:-]+)", body[:2048]
     )
-    name = named.group(1) if named else "utf-8"
+    name = charset.group(1) if charset else "utf-8"
     encoding = name.decode("ascii") if isinstance(name, bytes) else name
     try:
         text = body.decode(encoding, "replace")
@@ -119,7 +119,7 @@ def _text(address: str, kind: str, body: bytes) -> tuple[str, str]:
         return page_text(text, address)
     if mime and not mime.startswith(TEXTUAL) and not mime.endswith(("+json", "+xml")):
         raise BadRequest(
-            f"{address} is a file of the kind {mime}, not a page. Ask the user to attach it instead.",
+            f"{address} is a file of type {mime}, not a page. Ask the user to attach it instead.",
             code="not_a_page",
         )
     if mime.endswith("json"):
@@ -136,9 +136,9 @@ def _part(address: str, title: str, text: str, *, start: int, length: int) -> st
         return f"{head}[The page has only {len(text):,} characters.]"
     part = text[start : start + length]
     if not part.strip():
-        return f"{head}[The page has no text. It may be made by scripts, which are not run here.]"
+        return f"{head}[The page has no text. It may be rendered by scripts, which are not run.]"
     end = start + len(part)
     rest = (
-        f"\n\n[{len(text) - end:,} more characters; ask again with start={end}.]" if end < len(text) else ""
+        f"\n\n[{len(text) - end:,} more characters; fetch again with start={end}.]" if end < len(text) else ""
     )
     return head + part + rest

@@ -1,4 +1,4 @@
-"""How long to wait before a server is tried again. Pure: the number of failures in, seconds out."""
+"""Exponential backoff between connection attempts. Pure."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ LONGEST = 30.0
 
 
 def delay(failures: int) -> float:
-    """Seconds to wait after so many failures in a row: 1, 2, 4 ... and 30 from then on."""
+    """Seconds to wait after `failures` consecutive failures: 1, 2, 4, ... at most 30."""
     return min(FIRST * 2.0 ** min(max(failures, 1) - 1, 16), LONGEST)

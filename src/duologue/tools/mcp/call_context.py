@@ -1,8 +1,7 @@
-"""A call while it runs: whose it is, who is told how far it is, and who answers what the server asks meanwhile.
+"""The context of a running tool call: its user, its progress reports and its elicitations.
 
-Owns the way from a server's question (an elicitation) to the person it is meant for. A server asks on its
-connection, which many people may share: the question goes to the call it belongs to, and where that cannot be told,
-to nobody.
+Routes a server's elicitation to the right user. A server asks on its connection, which several users may share: the
+question goes to the tool call it belongs to, and is refused when that call cannot be determined.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ CANCELLED = ElicitationAnswer("cancel")
 
 
 class SessionLost(Exception):
-    """A session's connection ended under a request; `undelivered`: the server never read it, so it may be asked again."""
+    """The connection ended during a request. `undelivered`: the server never read it, so it is safe to send again."""
 
     def __init__(self, *, undelivered: bool) -> None:
         super().__init__("the connection ended")
@@ -29,7 +28,7 @@ class SessionLost(Exception):
 
 
 class ToolCallContext:
-    """One call in progress. `tool` is its name at the server."""
+    """One tool call in progress. `tool` is the tool's name at the server."""
 
     def __init__(
         self, server: str, tool: str, user: str, conversation: str, ask: Ask, report: Report
@@ -43,11 +42,11 @@ class ToolCallContext:
         self._questions: set[anyio.CancelScope] = set()
 
     async def form(self, message: str, schema: Mapping[str, object], now: int) -> ElicitationAnswer:
-        """Ask for values of `schema`."""
+        """Ask the user to fill in a form with `schema`; `now` is in ms since 1970."""
         return await self._elicit("form", message, now, schema=dict(schema))
 
     async def link(self, message: str, url: str, now: int) -> ElicitationAnswer:
-        """Ask to open `url`. Only an address of the web is ever shown."""
+        """Ask the user to open `url`. Anything but http and https is cancelled without showing it."""
         if not url.startswith(("https://", "http://")):
             return CANCELLED
         return await self._elicit("link", message, now, url=url)
@@ -67,7 +66,7 @@ class ToolCallContext:
             url=url,
             created=now,
         )
-        # The question may be asked by another task than the call's: it must not outlive the call.
+        # The SDK may run this in another task than the tool call, whose cancellation would not reach it: `close` does.
         with anyio.CancelScope() as scope:
             self._questions.add(scope)
             try:
@@ -77,7 +76,7 @@ class ToolCallContext:
         return CANCELLED
 
     def close(self) -> None:
-        """The call has ended: what it still asks is asked no more."""
+        """Cancel the questions still open; the tool call has ended."""
         for scope in tuple(self._questions):
             scope.cancel()
 
@@ -86,14 +85,14 @@ _CURRENT: ContextVar[ToolCallContext | None] = ContextVar("tool_call_context", d
 
 
 class ToolCallContexts:
-    """The calls in progress on one connection."""
+    """The tool calls in progress on one connection."""
 
     def __init__(self) -> None:
         self._running: list[ToolCallContext] = []
 
     @contextmanager
     def track(self, context: ToolCallContext) -> Iterator[None]:
-        """While the tool call of `context` runs."""
+        """Register `context` while its tool call runs."""
         self._running.append(context)
         token = _CURRENT.set(context)
         try:
@@ -104,13 +103,13 @@ class ToolCallContexts:
             context.close()
 
     def current(self) -> ToolCallContext | None:
-        """The call a server's question belongs to; None when that cannot be told.
+        """The tool call a server's question belongs to; None when that is ambiguous.
 
-        HTTP carries a call's context to what comes back on its stream. On a program's standard streams everything
-        comes on one: then it is the latest call, unless people share the connection just now.
+        Over HTTP, messages on a call's own stream inherit its context variable. Over stdio everything arrives on one
+        stream: then it is the latest call, unless several users have calls in progress.
         """
         current = _CURRENT.get()
         if current is not None and current in self._running:
             return current
-        people = {context.user for context in self._running}
-        return self._running[-1] if len(people) == 1 else None
+        users = {context.user for context in self._running}
+        return self._running[-1] if len(users) == 1 else None

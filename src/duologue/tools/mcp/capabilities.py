@@ -1,4 +1,4 @@
-"""What an MCP server offers: its tools, resources, prompts, and its own words about itself. Pure data."""
+"""What an MCP server offers: tools, resources, prompts and its description of itself. Pure data."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class ServerTool(Struct, frozen=True):
-    """A tool as its server describes it; `schema` is its JSON Schema, whole."""
+    """A tool as its server describes it; `schema` is the complete JSON Schema."""
 
     name: str
     title: str = ""
@@ -16,7 +16,7 @@ class ServerTool(Struct, frozen=True):
 
 
 class ServerResource(Struct, frozen=True, omit_defaults=True):
-    """Something a server lets be read, at `uri`; `size` in bytes, 0 where unknown."""
+    """A resource that can be read at `uri`; `size` in bytes, 0: unknown."""
 
     uri: str
     name: str = ""
@@ -27,7 +27,7 @@ class ServerResource(Struct, frozen=True, omit_defaults=True):
 
 
 class ResourceTemplate(Struct, frozen=True, omit_defaults=True):
-    """A pattern of URIs, with {names} in braces to be filled in."""
+    """A URI template, with {names} in braces to fill in."""
 
     template: str
     name: str = ""
@@ -44,7 +44,7 @@ class PromptArgument(Struct, frozen=True, omit_defaults=True):
 
 
 class ServerPrompt(Struct, frozen=True, omit_defaults=True):
-    """A prompt a person can ask a server for."""
+    """A prompt a user can insert from a server."""
 
     name: str
     title: str = ""
@@ -53,7 +53,7 @@ class ServerPrompt(Struct, frozen=True, omit_defaults=True):
 
 
 class About(Struct, frozen=True):
-    """A server's own words about itself, and the version of the protocol spoken with it."""
+    """A server's description of itself, and the negotiated protocol version."""
 
     title: str = ""
     version: str = ""
@@ -69,7 +69,7 @@ class Listing(Struct, frozen=True):
 
 
 class FilledPrompt(Struct, frozen=True):
-    """A prompt with its arguments filled in: (role, text) in order, and what came with it as files."""
+    """A prompt with its arguments filled in; `messages` are (role, text) in order."""
 
     description: str
     messages: tuple[tuple[str, str], ...]

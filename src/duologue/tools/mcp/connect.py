@@ -1,7 +1,7 @@
-"""Opening a session with an MCP server: the way to it, the handshake, and why it failed in a sentence.
+"""Opens sessions with MCP servers: transport, handshake, and failures as sentences.
 
-Where the settings leave the transport open, streamable HTTP is tried first and server-sent events after it, or the
-other way round for an address that ends in /sse.
+When the settings name no transport, streamable HTTP is tried first and server-sent events second, or the other way
+round for a URL that ends in /sse.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from duologue.tools.mcp.session import McpSession
 from duologue.tools.ssrf_guard import AddressGuard
 
 TRANSPORT_ERRORS = (types.CONNECTION_CLOSED, types.INTERNAL_ERROR)
-"""Codes by which the SDK says that something below the protocol failed."""
+"""Error codes the SDK uses for failures below the protocol."""
 
 OpenTransport = Callable[[], AbstractAsyncContextManager[tuple[Any, Any]]]
 
@@ -43,9 +43,9 @@ async def open_session(
     addresses: AddressGuard | None = None,
     auth: httpx2.Auth | None = None,
 ) -> AsyncIterator[McpSession]:
-    """A session with a server, from its start to its end. With `addresses` every connection is checked.
+    """Open a session and close it at the end of the block. With `addresses`, every connection is checked.
 
-    Raises what the transport raises when it cannot be opened: a Problem with a sentence where one is known.
+    Raises Problem with a sentence for every failure of the server or the transport.
     """
     state = transports.TransportState()
     session = McpSession(config, journal, state, now)
@@ -55,7 +55,7 @@ async def open_session(
             session.start(client)
             yield session
     except BaseExceptionGroup as group:
-        # Everything that runs for a session is in task groups: what one of them raises comes out in layers.
+        # The SDK nests task groups, so one failure arrives wrapped in several exception groups.
         leaf = _leaf(group)
         raise leaf if not isinstance(leaf, Exception) else _problem(leaf, state, config) from group
     finally:
@@ -97,7 +97,7 @@ async def _connect(
                 raise problem from error
             journal.add(f"{problem.message} Trying the other transport.")
             state.ended = anyio.Event()
-    raise AssertionError("there is always one way")
+    raise AssertionError("there is always at least one transport")
 
 
 @asynccontextmanager
@@ -126,23 +126,27 @@ async def _handshake(
 
 
 def _problem(error: BaseException, state: transports.TransportState, config: ServerConfig) -> Problem:
-    """Why a server cannot be reached, as a sentence; BadRequest and Forbidden are the ones that waiting cannot mend."""
+    """Why a server cannot be reached, as a sentence. BadRequest and Forbidden are final: retrying does not help."""
     leaf = _leaf(error)
     for known in (leaf, state.refused):
         if isinstance(known, Problem):
             return known
     if state.status == 401:
         if any(name.lower() == "authorization" for name in config.server.headers):
-            return Forbidden("It does not accept the key in its headers.", code="tool_server_refused")
+            return Forbidden(
+                "The server rejected the key in the configured headers.", code="tool_server_refused"
+            )
         return LoginNeeded()
     if isinstance(leaf, FileNotFoundError | PermissionError | NotADirectoryError):
         where = f" in {config.server.cwd}" if config.server.cwd else ""
         reason = f"{config.server.command}{where}: {leaf.strerror}"
-        return BadRequest(f"It cannot be run: {reason}.", code="tool_server_command")
+        return BadRequest(f"The command cannot be run: {reason}.", code="tool_server_command")
     if isinstance(leaf, MCPError) and leaf.code not in TRANSPORT_ERRORS:
-        return Unavailable(f"It refused the handshake: {leaf.message}.", code="tool_server_unreachable")
+        return Unavailable(
+            f"The server refused the handshake: {leaf.message}.", code="tool_server_unreachable"
+        )
     silent = isinstance(leaf, MCPError | SessionLost) or not str(leaf)
-    ended = "It ended before it had answered" if silent else f"{type(leaf).__name__}: {leaf}"
+    ended = "The connection ended before the server answered" if silent else f"{type(leaf).__name__}: {leaf}"
     return Unavailable((state.trouble or ended).rstrip(".") + ".", code="tool_server_unreachable")
 
 

@@ -1,7 +1,7 @@
-"""The connection to one MCP server: kept up, tried again when it fails, and its health told.
+"""The connection to one MCP server: connects, reconnects with backoff, and reports health.
 
-Owns when to try and what a caller is told meanwhile. What a session is, is handed in: tests give one without a
-server. A server that hangs or dies costs its own callers a sentence and nobody else anything.
+The registry runs one per server (and one per user for servers with a sign-in). Sessions come from an injected function,
+so tests need no server. A server that hangs or dies fails its own callers only.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from duologue.values.conversations import Content
 log = logging.getLogger(__name__)
 
 STEADY_MS = 30_000
-"""A session that held so long counts as a success: the next failure is a first one again."""
+"""A session that lasted this long resets the backoff."""
 RELIST_MS = 1000
-"""Changed lists are read again no more often."""
+"""Minimum time between two readings of changed lists."""
 REQUEST_SECONDS = 30.0
-"""For reading a resource, filling a prompt, completing a word: what a person waits for."""
+"""Timeout of requests a user waits for: reading a resource, filling in a prompt, completing an argument."""
 
 
 class OpenSession(Protocol):
-    """What the connection needs of a session."""
+    """The part of `McpSession` that a connection uses."""
 
     news: anyio.Event
     stale: bool
@@ -66,9 +66,9 @@ OpenSessionFunction = Callable[[Callable[[Phase], None]], AbstractAsyncContextMa
 
 
 class McpConnection:
-    """One server's connection. `run` keeps it up until it is cancelled; everything else may be asked at any time.
+    """One server's connection. `run` maintains it until cancelled; other methods may be called at any time.
 
-    `now` gives ms since 1970, `sleep` waits for seconds; `on_change` hears of every change of phase or lists.
+    `now` gives ms since 1970, `sleep` takes seconds; `on_change` is called at every change of phase or lists.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class McpConnection:
         )
 
     async def run(self) -> None:
-        """Connect, stay connected, and try again, until cancelled."""
+        """Connect, and reconnect after failures, until cancelled."""
         try:
             await self._stay_connected()
         finally:
@@ -155,17 +155,17 @@ class McpConnection:
                 reason, then = needed.message, "login"
             except Problem as problem:
                 reason, then = problem.message, "waiting"
-                # A name that is not known may be known when the network is up.
+                # At boot the network may not be up yet, so an unknown host is worth a retry.
                 if isinstance(problem, Forbidden | BadRequest) and problem.code != "unknown_host":
                     then = "failed"
             except SessionLost:
                 reason, then = "The connection ended.", "waiting"
             except TimeoutError:
-                waited = f"{self._connect_s:g} seconds (mcp.connect_s)"
-                reason, then = f"It did not start and say what it offers within {waited}.", "waiting"
+                limit = f"{self._connect_s:g} seconds (mcp.connect_s)"
+                reason, then = f"It did not start and list its tools within {limit}.", "waiting"
             except Exception as error:
                 log.warning("the tool server %s failed", self.config.name, exc_info=error)
-                reason, then = f"Something broke inside: {type(error).__name__}.", "waiting"
+                reason, then = f"Unexpected error: {type(error).__name__}.", "waiting"
             failures = 1 if self._was_steady(began) else failures + 1
             self._session = None
             await self._pause(self.journal.redact(reason), then, failures)
@@ -174,7 +174,7 @@ class McpConnection:
         return self._phase == "ready" and self._now() - max(began, self._since) >= STEADY_MS
 
     async def _pause(self, reason: str, then: Phase, failures: int) -> None:
-        """After a failure: wait for the next try, for a person, or for whoever needs the server now."""
+        """After a failure, wait for the next attempt: backoff, or until `reconnect` cancels the wait."""
         seconds = backoff.delay(failures)
         if self.login is not None and not self.login.fail():
             then, reason = "login", LoginNeeded().message
@@ -188,7 +188,7 @@ class McpConnection:
                 self._pause_scope = None
 
     async def _attempt(self) -> None:
-        """One try: connected, listed, and kept until the session ends."""
+        """One attempt: connect, list, and serve until the session ends."""
         self._enter("starting")
         with anyio.CancelScope(deadline=anyio.current_time() + self._connect_s) as limit:
             if self.login is not None:
@@ -221,18 +221,20 @@ class McpConnection:
             if not session.stale:
                 continue
             if self._now() - listed < RELIST_MS:
-                # A server that says so each time it is asked for its lists must not keep us asking.
+                # Some servers announce a change each time their lists are read; without a pause that would loop forever.
                 await self._sleep(RELIST_MS / 1000)
             with anyio.move_on_after(self._connect_s) as limit:
                 self.listing = await session.listing()
             listed = self._now()
             self.journal.add(
-                "It did not say what changed." if limit.cancelled_caught else "Its lists changed."
+                "It announced a change but did not list its tools in time."
+                if limit.cancelled_caught
+                else "Its lists changed."
             )
             self._on_change()
 
     def _on_login(self) -> None:
-        """The server wants somebody to sign in: the address is known, and only a person can go on."""
+        """The sign-in address is known; the attempt now waits for the user."""
         self._enter("login", "Open the address and sign in.")
         self._attempted.set()
 
@@ -248,7 +250,7 @@ class McpConnection:
         self._on_change()
 
     def reconnect(self) -> None:
-        """Try now: end the pause, or the session there is."""
+        """Try now: end the backoff, or the current session."""
         if self._session is not None:
             self._session.lost()
         elif self._pause_scope is not None:
@@ -257,7 +259,7 @@ class McpConnection:
             self._pause_scope.cancel()
 
     async def reconnect_and_wait(self) -> None:
-        """Try now, and wait until that has come to something."""
+        """Try now, and wait for the attempt to succeed or fail."""
         self.reconnect()
         if self._session is not None:
             await self._closed.wait()
@@ -266,16 +268,16 @@ class McpConnection:
             await self._attempted.wait()
 
     async def wait_for_attempt(self) -> None:
-        """Wait until the try in progress, if one is, has come to something."""
+        """Wait for the attempt in progress, if any, to succeed or fail."""
         if self._phase in ("idle", "starting", "handshake", "listing"):
             await self._attempted.wait()
 
     async def session(self) -> OpenSession:
-        """The session; while there is none, one try is waited for. Raises Unavailable with a sentence."""
+        """The open session, after waiting for at most one attempt. Raises Unavailable."""
         if self._session is not None and not self._session.ended:
             return self._session
         if self._session is not None:
-            # It ended just now, and the one who keeps it is still closing it.
+            # It has just ended and `run` is still closing it: wait, or the check below would see the old phase.
             await self._closed.wait()
         if self._phase == "waiting":
             self.reconnect()
@@ -283,30 +285,28 @@ class McpConnection:
         else:
             await self.wait_for_attempt()
         if self._session is None or self._session.ended:
-            raise Unavailable(self._unavailable(), code="tool_server_unavailable")
+            raise Unavailable(self._unavailable_message(), code="tool_server_unavailable")
         return self._session
 
-    def _unavailable(self) -> str:
+    def _unavailable_message(self) -> str:
         name = self.config.name
         match self._phase:
             case "off":
                 return (
                     f"The tool server {name} is switched off."
                     if self._off
-                    else f"The tool server {name} is gone."
+                    else f"The tool server {name} was removed."
                 )
             case "login":
-                return (
-                    f"The tool server {name} wants you to sign in first: open its entry under tool servers."
-                )
+                return f"The tool server {name} requires you to sign in first: open its entry under tool servers."
             case _:
                 why = f" {self._message}" if self._message else ""
-                return f"The tool server {name} cannot be reached now.{why}"
+                return f"The tool server {name} is unavailable.{why}"
 
     async def call(
         self, tool: str, arguments: Mapping[str, object], context: ToolCallContext, keep: Keep
     ) -> ToolOutcome:
-        """Call a tool; every failure is an outcome. A call the server never heard is made once more."""
+        """Run a tool; every failure is an outcome. A request the server never received is sent once more."""
         for _ in range(2):
             try:
                 return await (await self.session()).call(tool, arguments, context, keep)
@@ -315,17 +315,17 @@ class McpConnection:
             except SessionLost as lost:
                 if not lost.undelivered:
                     return failure(
-                        f"The tool server {self.config.name} went away while the tool ran. Whether it did its "
-                        "work is not known."
+                        f"The tool server {self.config.name} disconnected while the tool ran. It is unknown whether "
+                        "the tool finished its work."
                     )
             except Exception as error:
-                # Whatever a server makes a library raise costs this call and no more.
-                log.warning("a call of %s at %s failed", tool, self.config.name, exc_info=error)
-                return failure(f"The tool server {self.config.name} answered with what cannot be read.")
-        return failure(self._unavailable())
+                # A malformed answer can make the SDK raise anything; it must fail this tool call only.
+                log.warning("tool call of %s at %s failed", tool, self.config.name, exc_info=error)
+                return failure(f"The tool server {self.config.name} sent an invalid answer.")
+        return failure(self._unavailable_message())
 
     async def request(self, request: Callable[[OpenSession], Awaitable[R]]) -> R:
-        """The answer to a request that changes nothing. Raises Unavailable."""
+        """Send a read-only request. Raises Unavailable, also after `REQUEST_SECONDS`."""
         try:
             with anyio.fail_after(REQUEST_SECONDS):
                 return await request(await self.session())
@@ -335,7 +335,7 @@ class McpConnection:
                 code="tool_server_unavailable",
             ) from None
         except SessionLost:
-            raise Unavailable(self._unavailable(), code="tool_server_unavailable") from None
+            raise Unavailable(self._unavailable_message(), code="tool_server_unavailable") from None
 
 
 def _tool_count(tools: int) -> str:

@@ -1,7 +1,6 @@
-"""How a server is: its phase, since when, what it offers, and the last lines of its log.
+"""The health of a tool server, and the last lines of its log with secrets redacted.
 
-Owns the fields of `/api/mcp`. Everything a server, or the program behind it, says is kept here with secrets struck
-out, and no more than the last lines. Knows no connection.
+Owns the fields of `/api/mcp`. Independent of connections.
 """
 
 from __future__ import annotations
@@ -14,13 +13,13 @@ from typing import Literal
 from msgspec import Struct
 
 Phase = Literal["off", "idle", "starting", "handshake", "listing", "ready", "failed", "waiting", "login"]
-"""`idle`: not tried yet; `waiting`: it failed and is tried again soon; `failed`: only a person can mend it; `login`:
-somebody has to sign in there first; `off`: disabled."""
+"""`idle`: not tried yet; `waiting`: failed, will be retried; `failed`: needs a person to fix it; `login`: the user has
+to sign in first; `off`: disabled."""
 
 LINES = 200
 LINE = 2000
-STRUCK = "***"
-# Shorter secrets are words of ordinary text: striking "on" or "8080" out would leave no log.
+REDACTED = "***"
+# Environment values such as "on" or "8080" are not secrets; redacting them would make the log unreadable.
 SHORTEST_SECRET = 6
 _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[a-z0-9._~+/=-]{6,}")
 _USERINFO = re.compile(r"(?<=//)[^/\s@]+@")
@@ -28,7 +27,7 @@ _CONTROL = re.compile(r"\x1b\[[0-9;]*[a-zA-Z]|[\x00-\x08\x0b-\x1f\x7f]")
 
 
 class LogLine(Struct, frozen=True):
-    """`at` in ms since 1970; `source` says who wrote it: we, the server, or its standard error."""
+    """`at` in ms since 1970; `source`: this server, the tool server, or its standard error."""
 
     at: int
     source: Literal["duologue", "server", "stderr"]
@@ -36,8 +35,8 @@ class LogLine(Struct, frozen=True):
 
 
 class ServerHealth(Struct, frozen=True):
-    """A server as it stands. `since` is when its phase began, `retry` when it is tried again (ms since 1970, 0: not),
-    `login` the address to open where somebody has to sign in and has begun to."""
+    """The state of a server. `since`: start of the phase; `retry`: time of the next attempt (ms since 1970, 0: none);
+    `login`: the address to open during a sign-in."""
 
     name: str
     phase: Phase
@@ -45,7 +44,7 @@ class ServerHealth(Struct, frozen=True):
     source: Literal["builtin", "config", "admin"]
     transport: str = ""
     address: str = ""
-    """The command or URL it is reached by, without secrets."""
+    """The command or URL, without secrets."""
     message: str = ""
     retry: int = 0
     login: str = ""
@@ -59,7 +58,7 @@ class ServerHealth(Struct, frozen=True):
     prompts: int = 0
     disabled: bool = False
     signed_in: bool = False
-    """Whoever asks has signed in there, and can sign out."""
+    """The requesting user has signed in to this server."""
 
 
 class Journal:
@@ -71,7 +70,7 @@ class Journal:
         self._lines: deque[LogLine] = deque(maxlen=LINES)
 
     def add(self, text: str, source: Literal["duologue", "server", "stderr"] = "duologue") -> None:
-        """Keep what was said, a line for each line of it."""
+        """Append `text`, line by line."""
         for line in text.splitlines()[:LINES]:
             if line.strip():
                 self._lines.append(LogLine(self._now(), source, self.redact(line)[:LINE]))
@@ -80,8 +79,8 @@ class Journal:
         return tuple(self._lines)
 
     def redact(self, text: str) -> str:
-        """`text` without this server's secrets and without what looks like one."""
+        """`text` without this server's secrets, anything that looks like credentials, and control characters."""
         for secret in self._secrets:
-            text = text.replace(secret, STRUCK)
-        text = _BEARER.sub(rf"\1 {STRUCK}", _USERINFO.sub(f"{STRUCK}@", text))
+            text = text.replace(secret, REDACTED)
+        text = _BEARER.sub(rf"\1 {REDACTED}", _USERINFO.sub(f"{REDACTED}@", text))
         return _CONTROL.sub("", text)

@@ -1,7 +1,7 @@
-"""Signing in at a tool server: one person's way through it, from the address to open to the code that comes back.
+"""One user's sign-in to a tool server: from the address to open to the code that comes back.
 
-Owns the waiting and the state that ties an answer to its question. Knows no OAuth message: the SDK's client makes
-those.
+Owns the wait for the browser and the `state` that matches the response to the request. The SDK's client makes the
+OAuth messages.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from msgspec import Struct
 from duologue.errors import BadRequest, Unavailable
 
 WAIT_SECONDS = 600.0
-"""How long a person may take to sign in."""
+"""How long a user may take to sign in."""
 
 
 class LoginNeeded(Unavailable):
-    """The server lets nobody in who has not signed in there."""
+    """The server requires a sign-in."""
 
     code = "tool_server_login"
 
     def __init__(self) -> None:
-        super().__init__("It wants you to sign in there first.")
+        super().__init__("You need to sign in to this server first.")
 
 
 class AuthorizationResponse(Struct, frozen=True):
-    """What the server's sign-in page sent the browser back with."""
+    """The parameters of the redirect from the server's sign-in page."""
 
     code: str
     state: str
@@ -36,8 +36,8 @@ class AuthorizationResponse(Struct, frozen=True):
 
 
 class McpLogin:
-    """One person's signing in at one server. Only a person who asked for it is sent anywhere: without
-    `interactive`, a server that wants a sign-in is left at that."""
+    """One user's sign-in to one server. Without `interactive`, a server that requires a sign-in raises LoginNeeded
+    instead of sending the user to a page they did not request."""
 
     def __init__(self, user: str, redirect: str, *, interactive: bool) -> None:
         self.user = user
@@ -52,13 +52,13 @@ class McpLogin:
         self._received = anyio.Event()
 
     def begin(self, limit: anyio.CancelScope, on_address: Callable[[], None]) -> None:
-        """A try begins, within `limit`; `on_address` is called when there is an address to open."""
+        """Start an attempt within `limit`; `on_address` is called when there is an address to open."""
         self._limit, self._on_address = limit, on_address
         self.address, self._requested, self._response = "", False, None
         self._received = anyio.Event()
 
     async def open(self, url: str) -> None:
-        """The server wants a person to open `url`. Raises LoginNeeded when none asked to sign in."""
+        """Publish `url` for the user to open. Raises LoginNeeded unless the sign-in is interactive."""
         self._requested = True
         if not self._interactive or self._limit is None:
             raise LoginNeeded
@@ -68,7 +68,7 @@ class McpLogin:
         self._on_address()
 
     async def wait_for_response(self) -> AuthorizationResponse:
-        """What came back, once it has. From here on the clock of the try runs again."""
+        """Wait for the browser to return; then the attempt's timeout runs again."""
         await self._received.wait()
         assert self._response is not None
         assert self._limit is not None
@@ -77,17 +77,17 @@ class McpLogin:
         return self._response
 
     def complete(self, response: AuthorizationResponse) -> None:
-        """The browser came back. Raises BadRequest when that was before: an answer counts once."""
+        """Accept the browser's response. Raises BadRequest (login_over) for a second response or a wrong state."""
         if self._received.is_set() or not self.state or response.state != self.state:
-            raise BadRequest("This sign-in is over; begin again.", code="login_over")
+            raise BadRequest("This sign-in has expired; start again.", code="login_over")
         self._response = response
         self._received.set()
 
     def finish(self) -> None:
-        """Signed in: from now on nobody is sent anywhere without asking for it again."""
+        """The sign-in succeeded. Later attempts are not interactive."""
         self._interactive, self._requested, self.address = False, False, ""
 
     def fail(self) -> bool:
-        """A try has failed: whether it failed for another reason than that a person has to sign in."""
+        """The attempt failed. Returns False when it failed because a sign-in is required."""
         requested, self._interactive, self.address = self._requested, False, ""
         return not requested

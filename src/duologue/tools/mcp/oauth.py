@@ -1,6 +1,6 @@
-"""OAuth for tool servers, by the SDK's client: what it needs kept between starts, and how people are sent through it.
+"""OAuth for tool servers with the SDK's client: token storage and the sign-in.
 
-Owns the form in which tokens are row. The SDK does discovery, registration, PKCE and refreshing.
+Owns the stored form of tokens. The SDK does discovery, registration, PKCE and refresh.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class TokenRows(Protocol):
-    """Where tokens are kept, by server and user."""
+    """The store of tokens, by server and user."""
 
     async def tokens(self, name: str, user: str) -> dict[str, Any] | None: ...
     async def save_tokens(self, name: str, user: str, tokens: dict[str, Any]) -> object: ...
 
 
 class TokenStorage:
-    """One person's tokens at one server, in the SDK's terms."""
+    """One user's tokens for one server; implements the SDK's storage interface."""
 
     def __init__(self, rows: TokenRows, server: str, user: str, redirect: str) -> None:
         self._rows = rows
@@ -57,7 +57,7 @@ class TokenStorage:
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
         client = _parse(OAuthClientInformationFull, (await self._load()).get("client"))
-        # Registered for another address of this server: the sign-in page would refuse to come back here.
+        # The client was registered with another address of this server: the authorization server would reject ours.
         if client is None or (self._redirect and AnyUrl(self._redirect) not in (client.redirect_uris or ())):
             return None
         return client
@@ -73,9 +73,9 @@ class TokenStorage:
 
 
 class OAuthProvider(OAuthClientProvider):
-    """The SDK's client, which after a restart knows when a token ends and where to refresh it.
+    """The SDK's client, with the token's expiry and the server metadata restored after a restart.
 
-    Without that it would try an expired token, be refused, and send the person through the sign-in again.
+    Without these it would send an expired token, be refused, and make the user sign in again.
     """
 
     async def _initialize(self) -> None:
@@ -93,7 +93,7 @@ class OAuthProvider(OAuthClientProvider):
 
 
 def provider(url: str, server: str, login: McpLogin, rows: TokenRows) -> OAuthProvider:
-    """The authentication of `login.user` at the server at `url`."""
+    """The authentication of `login.user` to the server at `url`."""
 
     async def wait_for_code() -> AuthorizationCodeResult:
         response = await login.wait_for_response()

@@ -1,8 +1,7 @@
-"""The tool servers there are and the connections to them: all started together, each on its own.
+"""All tool servers and their connections, which start concurrently and independently.
 
-Owns which connection a person gets. Most servers have one connection for everybody; a server that wants a sign-in
-has one for each person who signed in, because what it does, it does in their name. The SDK is imported when the
-first server is connected, not before.
+Decides which connection a user gets. Most servers have one shared connection; a server with a sign-in has one per
+signed-in user, because it acts in that user's name. The SDK is imported when the first server is connected.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ from duologue.tools.mcp.server_config import ServerConfig, ServerRow
 from duologue.tools.ssrf_guard import AddressGuard
 
 SERVERS = 100
-"""Servers that may be added over the API."""
+"""Maximum number of servers added over the API."""
 
 
 class ServerRows(Protocol):
-    """What the store keeps of tool servers."""
+    """The stored tool servers and tokens."""
 
     async def all(self) -> Sequence[ServerRow]: ...
     async def put(self, name: str, config: dict[str, Any], user: str) -> object: ...
@@ -38,7 +37,7 @@ class ServerRows(Protocol):
 
 
 def load() -> None:
-    """Import what connections need. It takes most of a second: a thread can do it before the first one is made."""
+    """Import the SDK. It takes most of a second, so callers may do it in a thread before the first connection."""
     for module in ("duologue.tools.mcp.oauth", "duologue.tools.mcp.connect"):
         import_module(module)
 
@@ -50,11 +49,11 @@ OpenServer = Callable[
 
 
 class ServerRegistry:
-    """Every server's connection. `run` holds them; servers can be added and removed while it does.
+    """Every server's connection. `running` holds them; servers can be added and removed meanwhile.
 
-    The first connection is made when `begin` has returned: a server has more urgent things to do at its start.
-    `open_server` opens a session; left out, it is the SDK's. `addresses` are checked for servers that were added
-    over the API: those of the configuration are the operator's word.
+    No connection is made before `begin` has returned, so that tool servers do not delay the start. `open_server` opens a
+    session; the default uses the SDK. `addresses` guards servers added over the API; those of the configuration are
+    trusted.
     """
 
     def __init__(
@@ -89,7 +88,7 @@ class ServerRegistry:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """The connections, kept up while this lasts. Starting them waits for none of them."""
+        """Hold the connections while the block runs, without waiting for any of them to connect."""
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             for config in self._configured.values():
@@ -124,7 +123,7 @@ class ServerRegistry:
         else:
             self._personal[config.name, login.user] = connection
         if self._tasks is None:
-            raise Unavailable("The server is going down.")
+            raise Unavailable("The server is shutting down.")
         if not self._starting:
             self._starting = True
             self._tasks.start_soon(self._start_connecting)
@@ -155,7 +154,7 @@ class ServerRegistry:
         login: McpLogin | None,
         on_phase: Callable[[Phase], None],
     ) -> AsyncIterator[OpenSession]:
-        # Inside: the SDK takes most of a second to import, and a server without tools needs none of it.
+        # Imported here: the SDK takes most of a second, and a server without tools never needs it.
         from duologue.tools.mcp import connect, oauth
 
         auth = None
@@ -168,11 +167,11 @@ class ServerRegistry:
             yield session
 
     async def connections(self, user: str) -> tuple[McpConnection, ...]:
-        """Every server's connection as `user` has it, by name."""
+        """Every server's connection for `user`, sorted by name."""
         return tuple([await self.connection(name, user) for name in sorted(self._shared)])
 
     async def connection(self, name: str, user: str) -> McpConnection:
-        """The connection `user` has to a server. Raises NotFound (tool_server_not_found)."""
+        """The connection of `user` to a server. Raises NotFound (tool_server_not_found)."""
         shared = self._shared.get(name)
         if shared is None:
             raise NotFound(f"There is no tool server {name!r}.", code="tool_server_not_found")
@@ -186,70 +185,73 @@ class ServerRegistry:
         try:
             tokens = await self._rows.tokens(name, user)
         except Problem:
-            # The store's trouble is told where it matters; tools go on without this one server.
+            # A failing store is reported elsewhere; the other tools stay usable.
             return shared
         if not tokens or not tokens.get("tokens"):
             self._without_tokens.add((name, user))
             return shared
-        # Signed in before this start: the connection comes back without asking anybody.
+        # The user signed in before a restart: reconnect with the stored tokens. Looked up again, because another
+        # request may have started the connection while the tokens were read.
         return self._personal.get((name, user)) or self._start(
             shared.config, McpLogin(user, "", interactive=False)
         )
 
     async def sign_in(self, name: str, user: str, redirect: str) -> ServerHealth:
-        """Begin to sign `user` in; the health that comes back has the address to open, or says why there is none.
+        """Start the sign-in of `user`. The returned health has the address to open, or a message why there is none.
 
-        `redirect` is this server's own address for the way back. Raises NotFound or BadRequest.
+        `redirect` is the callback URL on this server. Raises NotFound or BadRequest.
         """
         shared = self._shared.get(name)
         if shared is None:
             raise NotFound(f"There is no tool server {name!r}.", code="tool_server_not_found")
         if shared.config.server.command or shared.phase != "login":
-            raise BadRequest(f"The tool server {name!r} asks nobody to sign in.", code="no_login")
-        before = self._personal.pop((name, user), None)
-        if before is not None:
-            self._end(before)
+            raise BadRequest(f"The tool server {name!r} does not require a sign-in.", code="no_login")
+        previous = self._personal.pop((name, user), None)
+        if previous is not None:
+            self._end(previous)
         self._without_tokens.discard((name, user))
         connection = self._start(shared.config, McpLogin(user, redirect, interactive=True))
         await connection.wait_for_attempt()
         return connection.health()
 
-    async def complete_sign_in(self, returned: AuthorizationResponse) -> str:
-        """The browser came back from a sign-in: the name of the server it was for. Raises BadRequest (login_over)."""
-        name, login = self._pending_login(returned.state)
-        login.complete(returned)
+    async def complete_sign_in(self, response: AuthorizationResponse) -> str:
+        """Complete the sign-in `response` belongs to; returns the server's name. Raises BadRequest (login_over)."""
+        name, login = self._pending_login(response.state)
+        login.complete(response)
         return name
 
     async def reject_sign_in(self, state: str, reason: str) -> None:
-        """The browser came back without being let in. Raises BadRequest (login_over)."""
+        """End a sign-in the server rejected. Raises BadRequest (login_over)."""
         name, login = self._pending_login(state)
-        self._personal[name, login.user].journal.add(f"The sign-in was turned down: {reason}")
+        self._personal[name, login.user].journal.add(f"The sign-in was rejected: {reason}")
         login.complete(AuthorizationResponse("", state))
 
     def _pending_login(self, state: str) -> tuple[str, McpLogin]:
         for (name, _), connection in self._personal.items():
             if state and connection.login is not None and connection.login.state == state:
                 return name, connection.login
-        raise BadRequest("This sign-in is not known, or it is over; begin again.", code="login_over")
+        raise BadRequest("This sign-in is unknown or has expired; start again.", code="login_over")
 
     async def sign_out(self, name: str, user: str) -> None:
-        """Forget `user`'s sign-in at a server."""
+        """Delete `user`'s tokens for a server and close their connection."""
         connection = self._personal.pop((name, user), None)
         if connection is not None:
             self._end(connection)
         await self._rows.save_tokens(name, user, {})
 
     async def add(self, name: str, fields: Mapping[str, Any], *, user: str, keyed: bool) -> ServerHealth:
-        """Add a server, or put another in the place of one that was added. Raises as `server_config.parse_new`."""
+        """Add a server, or replace one that was added. Raises as `server_config.parse_new`."""
         config = server_config.parse_new(name, fields, keyed=keyed, taken=self._configured)
         if name not in self._shared and len(self._shared) - len(self._configured) >= SERVERS:
-            raise BadRequest(f"{SERVERS} tool servers were added already.", code="too_many_servers")
+            raise BadRequest(
+                f"The limit of {SERVERS} added tool servers is reached.", code="too_many_servers"
+            )
         await self._rows.put(name, server_config.dump(config.server), user)
         self._replace(config)
         return self._shared[name].health()
 
     async def switch(self, name: str, *, disabled: bool, user: str, keyed: bool) -> ServerHealth:
-        """Switch an added server off or on. Raises NotFound, Forbidden or BadRequest."""
+        """Enable or disable an added server. Raises NotFound, Forbidden or BadRequest."""
         config = self._added_config(name)
         if config.server.command and not disabled and not keyed:
             raise Forbidden(
@@ -262,7 +264,7 @@ class ServerRegistry:
         return self._shared[name].health()
 
     async def remove(self, name: str) -> None:
-        """Forget an added server. Raises NotFound, or BadRequest when it is the configuration's."""
+        """Delete an added server. Raises NotFound, or BadRequest for a server of the configuration."""
         self._added_config(name)
         await self._rows.delete(name)
         self._drop(name)
@@ -274,7 +276,7 @@ class ServerRegistry:
             raise NotFound(f"There is no tool server {name!r}.", code="tool_server_not_found")
         if name in self._configured:
             raise BadRequest(
-                f"The tool server {name!r} stands in the configuration and can only be changed there.",
+                f"The tool server {name!r} is defined in the configuration and can only be changed there.",
                 code="configured_server",
             )
         return connection.config

@@ -1,6 +1,6 @@
-"""Which MCP servers there are: those of the settings, of the `mcpServers` file, and those an admin added.
+"""Configured MCP servers: from the settings, from the `mcpServers` file, and those added by an admin.
 
-Owns the reading of the familiar JSON, `${NAME}` in it, and who may add what. Connects to nothing.
+Parses the common `mcpServers` JSON, expands `${NAME}`, and decides who may add what. Opens no connections.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from duologue.tools.values import BUILTIN
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
-# Words other programs put beside a server's own, and that say nothing about how to reach it.
+# Fields that other programs add to a server's entry and that do not matter for connecting.
 FOREIGN = frozenset(
     ("name", "description", "timeout", "autoApprove", "alwaysAllow", "tools", "gallery", "version")
 )
@@ -35,7 +35,7 @@ TRANSPORTS = {
 
 
 class ServerRow(Protocol):
-    """A server as the store keeps it."""
+    """A stored server."""
 
     @property
     def name(self) -> str: ...
@@ -44,8 +44,7 @@ class ServerRow(Protocol):
 
 
 class ServerConfig(Struct, frozen=True):
-    """One server: how it is reached and whose word it is. `config` ones are the operator's, `admin` ones were added
-    over the API."""
+    """One server: how to reach it, and its source: `config` (the operator's) or `admin` (added over the API)."""
 
     name: str
     server: McpServer
@@ -59,7 +58,7 @@ class ServerConfig(Struct, frozen=True):
 
     @property
     def address(self) -> str:
-        """How it is reached, for people: the command with its arguments, or the URL without user and query."""
+        """For display: the command with its arguments, or the URL without user and query."""
         if self.server.command:
             return " ".join((self.server.command, *self.server.args))
         parts = urlsplit(self.server.url)
@@ -67,7 +66,7 @@ class ServerConfig(Struct, frozen=True):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What must not be in any log: values of its environment and headers, and the query of its URL."""
+        """Values to redact from logs: those of the environment and headers, and the user and query of the URL."""
         headers = [value.get_secret_value() for value in self.server.headers.values()]
         words = [word for value in headers for word in value.split()]
         parts = urlsplit(self.server.url)
@@ -77,7 +76,7 @@ class ServerConfig(Struct, frozen=True):
 
 
 def load(settings: Mcp, environment: Mapping[str, str] | None = None) -> tuple[ServerConfig, ...]:
-    """The operator's servers, by name. Raises StartFailed when the file cannot be read or a server makes no sense."""
+    """The operator's servers, sorted by name. Raises StartFailed for an unreadable file or an invalid server."""
     environment = os.environ if environment is None else environment
     servers = {name: _expand_server(name, server, environment) for name, server in settings.servers.items()}
     if settings.file is not None:
@@ -89,27 +88,25 @@ def load(settings: Mcp, environment: Mapping[str, str] | None = None) -> tuple[S
 
 
 def parse_rows(rows: Iterable[ServerRow]) -> tuple[ServerConfig, ...]:
-    """The servers an admin added, by name. A row this version cannot read is as if it were disabled and empty."""
-    found = []
+    """The servers an admin added, sorted by name. Rows this version cannot parse are skipped."""
+    configs = []
     for row in rows:
         try:
-            found.append(ServerConfig(row.name, McpServer.model_validate(dict(row.config)), "admin"))
+            configs.append(ServerConfig(row.name, McpServer.model_validate(dict(row.config)), "admin"))
         except ValidationError:
             continue
-    return tuple(sorted(found, key=lambda config: config.name))
+    return tuple(sorted(configs, key=lambda config: config.name))
 
 
 def parse_new(name: str, config: Mapping[str, Any], *, keyed: bool, taken: Iterable[str]) -> ServerConfig:
-    """A server somebody wants to add over the API. Nothing of the environment gets into it.
+    """Validate a server to be added over the API. `${NAME}` is not expanded: the environment is the operator's.
 
-    Raises BadRequest when it makes no sense or its name is taken (name_taken), Forbidden (key_needed) when it is a
-    command and its admin used no key.
+    Raises BadRequest when it is invalid or its name is taken (name_taken), Forbidden (key_needed) when it is a
+    command and the admin did not use a key.
     """
     _check_name(name, BadRequest)
     if name in taken:
-        raise BadRequest(
-            f"There is already a server {name!r} in the configuration.", code="name_taken", param="name"
-        )
+        raise BadRequest(f"The configuration already has a server {name!r}.", code="name_taken", param="name")
     server = _parse(name, config, BadRequest)
     if server.command and not keyed:
         raise Forbidden(
@@ -121,7 +118,7 @@ def parse_new(name: str, config: Mapping[str, Any], *, keyed: bool, taken: Itera
 
 
 def dump(server: McpServer) -> dict[str, Any]:
-    """A server as it is stored: what was set, secrets as they are."""
+    """A server as it is stored: only the fields that were set, with secrets in plain text."""
     values = server.model_dump(mode="json", exclude_unset=True)
     if server.headers:
         values["headers"] = {name: value.get_secret_value() for name, value in server.headers.items()}
@@ -131,7 +128,7 @@ def dump(server: McpServer) -> dict[str, Any]:
 def _check_name(name: str, problem: type[BadRequest] | type[StartFailed]) -> None:
     if name == BUILTIN or not NAME.fullmatch(name):
         raise problem(
-            f"{name!r} cannot be the name of an MCP server: take 1 to 64 letters, digits, spaces, dots, - or _, and "
+            f"{name!r} cannot be the name of an MCP server: use 1 to 64 letters, digits, spaces, dots, - or _, and "
             f"not {BUILTIN!r}.",
             param="name",
         )
@@ -146,7 +143,7 @@ def _file(path: Path, environment: Mapping[str, str]) -> dict[str, McpServer]:
         raise StartFailed(f"mcp.file: {path} is not valid JSON ({error}).") from None
     servers = whole.get("mcpServers", whole.get("servers", whole)) if isinstance(whole, dict) else None
     if not isinstance(servers, dict) or not all(isinstance(one, dict) for one in servers.values()):
-        raise StartFailed(f'mcp.file: {path} must hold {{"mcpServers": {{NAME: {{...}}}}}}.')
+        raise StartFailed(f'mcp.file: {path} must contain {{"mcpServers": {{NAME: {{...}}}}}}.')
     return {
         name: _parse(name, _expand(config, environment, f"{path}, server {name!r}"), StartFailed)
         for name, config in servers.items()
@@ -180,11 +177,11 @@ def _expand(value: Any, environment: Mapping[str, str], where: str) -> Any:
     if isinstance(value, str):
 
         def substitute(match: re.Match[str]) -> str:
-            name, otherwise = match.group(1), match.group(2)
-            found = environment.get(name, otherwise)
-            if found is None:
-                raise StartFailed(f"{where}: the environment has no {name}, which ${{{name}}} asks for.")
-            return found
+            name, default = match.group(1), match.group(2)
+            text = environment.get(name, default)
+            if text is None:
+                raise StartFailed(f"{where}: the environment variable {name} of ${{{name}}} is not set.")
+            return text
 
         return _VARIABLE.sub(substitute, value)
     if isinstance(value, dict):

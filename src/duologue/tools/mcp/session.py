@@ -1,7 +1,7 @@
-"""One session with one MCP server, on the official SDK: opened, listed, used.
+"""One session with one MCP server, on the official SDK.
 
-Speaks both eras of the protocol: `server/discover` is tried first, then the `initialize` handshake. Turns the SDK's
-types and errors into ours, and knows nothing of trying again: a session that ended stays ended.
+Supports both generations of the protocol: `server/discover` is tried first, then the `initialize` handshake. Converts
+the SDK's types and errors to this package's. Never reconnects: `connection` opens a new session instead.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from duologue.tools.values import ElicitationAnswer, Keep, ToolOutcome, failure
 from duologue.values.conversations import Content, ResourceContent, TextContent
 
 PAGES = 20
-"""Pages of one list that are read; a server that never ends its list ends here."""
+"""Maximum pages read of one list, against servers whose cursor never ends."""
 ENTRIES = 1000
-"""Tools, resources or prompts of one server that are kept."""
-# How the SDK words an HTTP refusal without a JSON-RPC error in it, and the statuses by which servers say that they do
-# not know the session: the specification's 404, and the 400 of those that look for the session before they read.
+"""Maximum tools, resources or prompts of one server."""
+# The SDK's messages for an HTTP error without a JSON-RPC body, and the statuses of an unknown session: 404 by the
+# specification, but some servers answer 400 because they look the session up before they read the request.
 UNREAD = ("Session terminated", "Server returned an error response")
 FORGOTTEN = (400, 401, 404)
 
@@ -52,7 +52,7 @@ R = TypeVar("R")
 
 
 class McpSession:
-    """An open session. Its methods may be used by any task; `news` is set when it ends or its lists changed."""
+    """An open session, usable from any task. `news` is set when it ends or its lists change."""
 
     def __init__(
         self, config: ServerConfig, journal: Journal, state: transports.TransportState, now: Callable[[], int]
@@ -83,7 +83,7 @@ class McpSession:
         )
 
     async def listing(self) -> Listing:
-        """Everything the server offers now. Raises SessionLost or Unavailable."""
+        """Read the server's lists. Raises SessionLost or Unavailable."""
         client = self._connected()
         can = client.server_capabilities
         self.stale = False
@@ -126,8 +126,8 @@ class McpSession:
     async def call(
         self, tool: str, arguments: Mapping[str, object], context: ToolCallContext, keep: Keep
     ) -> ToolOutcome:
-        """Call a tool. What the tool itself says went wrong is a failed outcome; Lost is raised when the
-        connection ended before it answered."""
+        """Run a tool. An error of the tool is a failed outcome; raises SessionLost when the connection ends before the
+        answer."""
         client = self._connected()
 
         async def on_progress(progress: float, total: float | None, message: str | None) -> None:
@@ -146,18 +146,18 @@ class McpSession:
                     for page in needed.elicitations:
                         answer = await context.link(page.message, page.url, self._now())
                         if answer.decision != "accept":
-                            return failure(
-                                "The user did not open the page that this tool needs opened first."
-                            )
+                            return failure("The user did not open the page that this tool requires first.")
                     result = await attempt()
             except UrlElicitationRequiredError:
-                return failure("This tool needs a page opened first, and what was done there was not enough.")
+                return failure(
+                    "This tool requires a page to be opened first. The user opened it, but the tool still refuses."
+                )
             except Unavailable as problem:
                 return failure(problem.message)
         return await results.convert_result(result, self._config.name, keep)
 
     async def read(self, uri: str, keep: Keep) -> tuple[Content, ...]:
-        """A resource's contents. Raises Unavailable or Lost."""
+        """Read a resource. Raises Unavailable or Lost."""
         result = await self._request(self._connected().read_resource(uri))
         contents = [
             await results.convert_resource(one, self._config.name, keep)
@@ -166,7 +166,7 @@ class McpSession:
         return results.truncate_contents(contents)
 
     async def prompt(self, name: str, arguments: Mapping[str, str], keep: Keep) -> FilledPrompt:
-        """A prompt, filled in. Raises Unavailable or Lost."""
+        """Fill in a prompt. Raises Unavailable or Lost."""
         result = await self._request(self._connected().get_prompt(name, dict(arguments)))
         messages: list[tuple[str, str]] = []
         for message in result.messages[: results.BLOCKS]:
@@ -185,7 +185,7 @@ class McpSession:
         value: str,
         context: Mapping[str, str],
     ) -> tuple[str, ...]:
-        """Values an argument may take that begin as `value` does; none where the server completes nothing."""
+        """Completions of `value` for an argument; empty when the server supports none."""
         client = self._connected()
         if client.server_capabilities.completions is None:
             return ()
@@ -200,7 +200,7 @@ class McpSession:
         return tuple(result.completion.values[:100])
 
     async def listen(self) -> None:
-        """Notice changed lists on a server of the newer era, which tells only who listens; ends with the session."""
+        """Subscribe to list changes, which newer servers send only to subscribers. Returns when the session ends."""
         client = self._connected()
         if client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             return
@@ -217,7 +217,7 @@ class McpSession:
                 async for _ in changes:
                     self._changed()
         except (ListenNotSupportedError, SubscriptionLost, MCPError, TimeoutError) as error:
-            self._journal.add(f"It no longer tells when its lists change: {error}")
+            self._journal.add(f"Its subscription to list changes ended: {error}")
 
     def _connected(self) -> Client:
         if self._client is None or self.ended:
@@ -225,7 +225,7 @@ class McpSession:
         return self._client
 
     async def _request(self, answer: Awaitable[R], *, urls: bool = False) -> R:
-        """A request's answer, or its failure in our words."""
+        """Await `answer`, converting the SDK's errors to SessionLost or Unavailable."""
         try:
             return await answer
         except MCPError as error:
@@ -247,9 +247,9 @@ class McpSession:
             message = self._journal.redact(
                 str(error).splitlines()[0][:300] if str(error) else type(error).__name__
             )
-            self._journal.add(f"It answered with what the protocol does not allow: {message}")
+            self._journal.add(f"It sent an answer that violates the protocol: {message}")
             raise Unavailable(
-                f"The tool server {self._config.name} gave an answer that does not follow the protocol ({message}).",
+                f"The tool server {self._config.name} sent an answer that violates the protocol ({message}).",
                 code="tool_server_error",
             ) from None
         except (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream):
@@ -257,7 +257,7 @@ class McpSession:
             raise SessionLost(undelivered=False) from None
 
     def lost(self) -> None:
-        """The connection is of no more use."""
+        """Mark the session as ended."""
         self._state.end()
 
     def _on_end(self) -> None:
@@ -268,7 +268,7 @@ class McpSession:
         self.news.set()
 
     async def on_message(self, message: Any) -> None:
-        """What the server says unasked."""
+        """Handle a notification or an unparsable message."""
         if isinstance(
             message,
             types.ToolListChangedNotification
@@ -278,7 +278,7 @@ class McpSession:
             self._changed()
         elif isinstance(message, Exception):
             first = str(message).splitlines()[:1] or [type(message).__name__]
-            self._journal.add(f"It wrote what is no message of the protocol: {first[0][:300]}")
+            self._journal.add(f"It wrote something that is not a protocol message: {first[0][:300]}")
 
     async def on_log(self, params: types.LoggingMessageNotificationParams) -> None:
         self._journal.add(f"{params.level}: {params.data}", "server")
@@ -286,11 +286,11 @@ class McpSession:
     async def on_elicitation(
         self, context: Any, params: types.ElicitRequestParams
     ) -> types.ElicitResult | types.ErrorData:
-        """A server asks a person something."""
+        """Handle an elicitation: put the server's question to the user of the tool call."""
         context = self._contexts.current()
         if context is None:
-            self._journal.add("It asked a person something, and whose call that belongs to cannot be told.")
-            return types.ErrorData(code=types.INVALID_REQUEST, message="There is nobody who could be params.")
+            self._journal.add("It asked a question that cannot be assigned to one user's tool call.")
+            return types.ErrorData(code=types.INVALID_REQUEST, message="There is no user to ask.")
         if isinstance(params, types.ElicitRequestURLParams):
             answer = await context.link(params.message, params.url, self._now())
             return types.ElicitResult(action=answer.decision)
@@ -304,7 +304,7 @@ class McpSession:
             check(schema, answer.values)
             return types.ElicitResult.model_validate({"action": "accept", "content": answer.values})
         except (BadRequest, ValidationError):
-            self._journal.add("What the person filled in does not fit what it asked for.")
+            self._journal.add("The user's answer does not match the requested schema.")
             return types.ElicitResult(action="cancel")
 
     def start(self, client: Client) -> None:

@@ -1,7 +1,7 @@
-"""The three ways to an MCP server: a program's standard streams, streamable HTTP, server-sent events.
+"""The three MCP transports: stdio, streamable HTTP and server-sent events.
 
-Owns what goes around the SDK's transports: the program's standard error goes to the server's journal, the end of a
-stream is noticed when it comes, and what went wrong below HTTP is remembered for the sentence people read.
+Wraps the SDK's transports: standard error of a program goes to the server's journal, the end of a stream is detected,
+and HTTP failures are recorded for the error message.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from duologue.tools.mcp.health import Journal
 from duologue.tools.pinned_transport import checked_transport
 from duologue.tools.ssrf_guard import AddressGuard
 
-# The SDK logs every fault of a server with a trace; the server's journal has it in a sentence.
+# The SDK logs every failure of a server with a traceback; the server's journal already has a sentence.
 for _name, _level in {"mcp": logging.CRITICAL, "client": logging.CRITICAL, "httpx2": logging.WARNING}.items():
     logging.getLogger(_name).setLevel(_level)
 
 CONNECT_SECONDS = 15.0
-# Nothing may be said on a stream for hours; the calls on it have limits of their own.
+# No read timeout: a stream may be silent for hours, and each request has its own limit.
 TIMEOUT = httpx2.Timeout(CONNECT_SECONDS, read=None)
 STDERR_PIECE = 65_536
 EVENT = 64 * 1024 * 1024
-"""Bytes of one event; a result with a photograph is larger than the SDK's one megabyte."""
+"""Maximum bytes of one event: a result with a photograph exceeds the SDK's default of 1 MB."""
 
 
 class TransportState:
-    """What was noticed of a connection while it lives: its stream's end, and what HTTP said last."""
+    """The observed state of a connection: whether its stream ended, and the last HTTP status and failure."""
 
     def __init__(self) -> None:
         self.ended = anyio.Event()
@@ -46,13 +46,13 @@ class TransportState:
         self.on_end: Callable[[], None] = lambda: None
 
     def end(self) -> None:
-        """The stream has ended."""
+        """Mark the stream as ended."""
         self.ended.set()
         self.on_end()
 
 
 class WatchedStream:
-    """A read stream that tells when it ends, as the SDK's session does not."""
+    """A read stream that reports its end; the SDK's session does not."""
 
     def __init__(self, inner: Any, on_end: Callable[[], None]) -> None:
         self._inner = inner
@@ -89,7 +89,7 @@ class WatchedStream:
 
 
 class StatusClient(httpx2.AsyncClient):
-    """An HTTP client that remembers what went wrong: the SDK turns most of it into "connection closed"."""
+    """An HTTP client that records failures: the SDK turns most of them into "connection closed"."""
 
     state: TransportState
 
@@ -108,7 +108,7 @@ class StatusClient(httpx2.AsyncClient):
 
 @asynccontextmanager
 async def stdio(server: McpServer, journal: Journal, state: TransportState) -> AsyncIterator[tuple[Any, Any]]:
-    """The streams of a program that is started now and ended after. Raises OSError when it cannot be started."""
+    """Start a program, yield its streams, and stop it at the end of the block. Raises OSError when it cannot start."""
     parameters = StdioServerParameters(
         command=server.command,
         args=list(server.args),
@@ -124,7 +124,7 @@ async def stdio(server: McpServer, journal: Journal, state: TransportState) -> A
             tasks.start_soon(_copy_stderr, read_fd, journal)
             try:
                 async with stdio_client(parameters, errlog=sink) as (read, write):
-                    # The program has its own copy; ours would keep the pipe open after its end.
+                    # Close our copy of the write end: it would keep the pipe open after the program exits.
                     sink.close()
                     yield WatchedStream(read, state.end), write
             finally:
@@ -135,7 +135,7 @@ async def stdio(server: McpServer, journal: Journal, state: TransportState) -> A
 
 
 async def _copy_stderr(read_fd: int, journal: Journal) -> None:
-    """Take down what a program writes to its standard error, until it ends."""
+    """Copy a program's standard error to the journal until it ends."""
     rest = b""
     while True:
         await anyio.wait_readable(read_fd)
@@ -156,7 +156,7 @@ async def _copy_stderr(read_fd: int, journal: Journal) -> None:
 def http_client(
     server: McpServer, state: TransportState, addresses: AddressGuard | None, auth: httpx2.Auth | None
 ) -> StatusClient:
-    """A client with the server's headers. With `addresses`, every address it connects to is checked."""
+    """A client with the server's headers. With `addresses`, every address is checked before connecting."""
     headers = {name: value.get_secret_value() for name, value in server.headers.items()}
     if addresses is None:
         client = StatusClient(headers=headers, timeout=TIMEOUT, auth=auth)
@@ -176,7 +176,7 @@ def http_client(
 async def streamable_http(
     server: McpServer, state: TransportState, addresses: AddressGuard | None, auth: httpx2.Auth | None
 ) -> AsyncIterator[tuple[Any, Any]]:
-    """The streams of a server by streamable HTTP."""
+    """The streams of a server over streamable HTTP."""
     async with (
         http_client(server, state, addresses, auth) as client,
         streamable_http_client(server.url, http_client=client, max_sse_event_size=EVENT) as (read, write),
@@ -188,7 +188,7 @@ async def streamable_http(
 async def sse(
     server: McpServer, state: TransportState, addresses: AddressGuard | None, auth: httpx2.Auth | None
 ) -> AsyncIterator[tuple[Any, Any]]:
-    """The streams of a server by the older transport: one stream of events down, requests up."""
+    """The streams of a server over the older transport: server-sent events down, POST requests up."""
 
     def factory(
         headers: dict[str, str] | None = None,
