@@ -22,7 +22,13 @@ from duologue.engines.llama.request import SEQUENCE_BREAKERS, generate_request, 
 from duologue.errors import BadRequest, ContextExceeded, EngineFailed, StartFailed, Unavailable
 from duologue.text.output.channels import ReasoningTags
 from duologue.text.output.parsed import parse_reply
-from duologue.text.output.reply_grammar import AllowedToolCalls, ReplyGrammar, ThoughtPrefix, held, offered
+from duologue.text.output.reply_grammar import (
+    AllowedToolCalls,
+    ReplyGrammar,
+    ThoughtPrefix,
+    constrained_reply,
+    optional_tool_calls,
+)
 from duologue.values.events import Progress
 from duologue.values.messages import Tool
 from duologue.values.requests import OutputFormat, Sampling
@@ -653,7 +659,7 @@ class TestGrammar:
     async def test_a_call_that_begins_becomes_one_of_those_that_are_offered(
         self, engine: LlamaEngine
     ) -> None:
-        grammar = offered(CALLS)
+        grammar = optional_tool_calls(CALLS)
         for seed in range(4):
             sampling = replace_struct(CALLING, seed=seed)
             pieces, ended = await write(engine, Generation(sampling, preserved=MARKERS, grammar=grammar))
@@ -665,14 +671,16 @@ class TestGrammar:
     ) -> None:
         sampling = replace_struct(GREEDY, logit_bias={str(token_id("<tool_call>")): -NEVER})
         free, _ = await write(engine, Generation(sampling, preserved=MARKERS))
-        bound, _ = await write(engine, Generation(sampling, preserved=MARKERS, grammar=offered(CALLS)))
+        bound, _ = await write(
+            engine, Generation(sampling, preserved=MARKERS, grammar=optional_tool_calls(CALLS))
+        )
         assert [piece.text for piece in bound] == [piece.text for piece in free]
 
     @pytest.mark.parametrize("thinking", [False, True])
     async def test_a_call_can_be_forced_behind_a_thought_or_without_one(
         self, engine: LlamaEngine, thinking: bool
     ) -> None:
-        grammar = held(CALLS, None, ThoughtPrefix(ReasoningTags(), open=thinking))
+        grammar = constrained_reply(CALLS, None, ThoughtPrefix(ReasoningTags(), open=thinking))
         bias = {
             "]": 40.0,
             str(token_id("</think>" if thinking else "<think>")): NEVER if thinking else -NEVER,
@@ -692,7 +700,7 @@ class TestGrammar:
 
     async def test_json_can_be_forced_where_calls_are_offered(self, engine: LlamaEngine) -> None:
         sampling = replace_struct(CALLING, seed=1, logit_bias={str(token_id("<tool_call>")): -NEVER})
-        grammar = held(CALLS, SCHEMA, None)
+        grammar = constrained_reply(CALLS, SCHEMA, None)
         pieces, ended = await write(engine, Generation(sampling, preserved=MARKERS, grammar=grammar))
         assert ended.finish == "stop"
         jsonschema.validate(json.loads("".join(piece.text for piece in pieces)), SCHEMA)
@@ -705,7 +713,7 @@ class TestGrammar:
         assert (len(pieces) > 0, ended.finish) == (True, "length")
         assert "without a grammar" in caplog.text
 
-    @pytest.mark.parametrize("grammar", [offered(CALLS), held(CALLS, None, None)])
+    @pytest.mark.parametrize("grammar", [optional_tool_calls(CALLS), constrained_reply(CALLS, None, None)])
     async def test_what_is_wrong_with_something_else_is_still_the_callers(
         self, engine: LlamaEngine, grammar: ReplyGrammar, caplog: pytest.LogCaptureFixture
     ) -> None:
