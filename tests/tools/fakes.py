@@ -109,7 +109,7 @@ class FakeSession:
         self.tools, self.stale = tools, True
         self.news.set()
 
-    async def call(
+    async def call_tool(
         self, tool: str, arguments: Mapping[str, object], context: ToolCallContext, keep: Keep
     ) -> ToolOutcome:
         if self.losing:

@@ -48,7 +48,7 @@ def one(name, description="Does it.", read_only=False, schema=SCHEMA):
 
 async def call(box, tool, arguments="{}", user="ann", person=None):
     person = person or Person()
-    return await box.call(
+    return await box.call_tool(
         tool,
         arguments,
         user=user,

@@ -199,7 +199,7 @@ class Toolbox:
             self._sizes[key] = tokens
         return msgspec.structs.replace(candidate, tokens=tokens)
 
-    async def call(
+    async def call_tool(
         self,
         tool: OfferedTool,
         arguments: str | Mapping[str, object],
@@ -219,7 +219,7 @@ class Toolbox:
         try:
             values = parse_arguments(arguments) if isinstance(arguments, str) else arguments
             if tool.server == BUILTIN:
-                return await self._builtin.call(tool.tool, values, user)
+                return await self._builtin.call_tool(tool.tool, values, user)
             connection = await self.registry.connection(tool.server, user)
             server_tool = next((one for one in connection.listing.tools if one.name == tool.tool), None)
             if server_tool is not None:
@@ -227,7 +227,7 @@ class Toolbox:
             elif connection.phase == "ready":
                 return failure(f"The tool server {tool.server} no longer has a tool {tool.tool!r}.")
             context = ToolCallContext(tool.server, tool.tool, user, conversation, ask, report)
-            return await connection.call(tool.tool, values, context, keep)
+            return await connection.call_tool(tool.tool, values, context, keep)
         except Problem as problem:
             return failure(problem.message)
 

@@ -106,7 +106,7 @@ class FunctionTools:
         )
         return Offer(tools, (), self.system)
 
-    async def call(self, tool, arguments, *, user, conversation, report, ask, keep):
+    async def call_tool(self, tool, arguments, *, user, conversation, report, ask, keep):
         self.called.append((tool.name, arguments))
         self.running += 1
         self.most_running = max(self.most_running, self.running)

@@ -14,7 +14,7 @@ def builtin(names=ALL, search=None, **places):
 
 
 async def called(name, arguments, **options):
-    outcome = await builtin(**options).call(name, arguments, "ann")
+    outcome = await builtin(**options).call_tool(name, arguments, "ann")
     return outcome.failed, outcome.content[0].text
 
 

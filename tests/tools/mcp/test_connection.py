@@ -37,7 +37,7 @@ async def kept(servers, time=None, *, connect_s=5.0, login=None, **server):
 
 async def said(connection, word="hi"):
     person = Person()
-    outcome = await connection.call("echo", {"word": word}, person.context(), person.keep)
+    outcome = await connection.call_tool("echo", {"word": word}, person.context(), person.keep)
     return outcome.failed, outcome.content[0].text
 
 
@@ -282,7 +282,7 @@ async def test_a_call_that_waits_for_a_server_that_is_removed_fails_with_a_sente
 
 async def test_what_a_library_raises_in_a_call_is_a_failed_outcome():
     class Broken(FakeSession):
-        async def call(self, *arguments):
+        async def call_tool(self, *arguments):
             raise KeyError("secret detail")
 
     async with kept(Servers(Broken())) as connection:

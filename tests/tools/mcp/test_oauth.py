@@ -56,7 +56,7 @@ async def secret(box, user="ann"):
     if not tools:
         return offer.left_out[0].reason
     person = Person()
-    outcome = await box.call(
+    outcome = await box.call_tool(
         tools[0], "{}", user=user, conversation="", report=person.report, ask=person.ask, keep=person.keep
     )
     return outcome.content[0].text

@@ -35,7 +35,7 @@ async def everything(transport):
 async def call(session, tool, person=None, **arguments):
     person = person or Person()
     context = person.context(tool)
-    return await session.call(tool, arguments, context, person.keep)
+    return await session.call_tool(tool, arguments, context, person.keep)
 
 
 def text(outcome):

@@ -22,7 +22,7 @@ def odd(*way, **more):
 async def test_what_a_program_says_on_standard_error_is_in_the_journal_without_secrets():
     async with open_talk("odd", **odd("noisy", env={"ODD_SECRET": "hunter2hunter2"})) as talk:
         person = Person()
-        await talk.session.call("whoami", {}, person.context(), person.keep)
+        await talk.session.call_tool("whoami", {}, person.context(), person.keep)
         await until(lambda: "my secret is" in talk.log())
         assert "stderr: and this one goes to standard error" in talk.log()
         assert "stderr: my secret is ***" in talk.log()
@@ -39,10 +39,10 @@ async def test_a_program_gets_its_own_environment_and_not_ours(monkeypatch):
     monkeypatch.setenv("ODD_NAME", "from the server's own environment")
     person = Person()
     async with open_talk("odd", **odd()) as talk:
-        outcome = await talk.session.call("whoami", {}, person.context(), person.keep)
+        outcome = await talk.session.call_tool("whoami", {}, person.context(), person.keep)
         assert outcome.content[0].text == "nobody"
     async with open_talk("odd", **odd(env={"ODD_NAME": "Ann"})) as talk:
-        outcome = await talk.session.call("whoami", {}, person.context(), person.keep)
+        outcome = await talk.session.call_tool("whoami", {}, person.context(), person.keep)
         assert outcome.content[0].text == "Ann"
 
 

@@ -60,7 +60,7 @@ class ToolProvider(Protocol):
         self, user: str, options: GenerationOptions, *, budget_tokens: int | None, count: Count | None
     ) -> Offer: ...
 
-    async def call(
+    async def call_tool(
         self,
         tool: OfferedTool,
         arguments: dict[str, object],

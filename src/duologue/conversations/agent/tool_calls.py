@@ -177,7 +177,7 @@ class ToolCallBatch:
         outcome: ToolOutcome | None = None
         try:
             with limit:
-                outcome = await self._dependencies.toolbox.call(
+                outcome = await self._dependencies.toolbox.call_tool(
                     tool_call.tool,
                     tool_call.verdict.arguments,
                     user=self._user,

@@ -102,8 +102,8 @@ def _evaluate(node: ast.expr, text: str) -> Fraction:
             return Fraction(CONSTANTS[name])
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in FUNCTIONS:
             return _check_size(_apply(name, [_evaluate(arg, text) for arg in args]))
-    known = ", ".join(sorted(FUNCTIONS))
-    raise _bad(f"{ast.unparse(node)[:60]!r} is not supported; use + - * / // % ** and {known}, pi, e")
+    functions = ", ".join(sorted(FUNCTIONS))
+    raise _bad(f"{ast.unparse(node)[:60]!r} is not supported; use + - * / // % ** and {functions}, pi, e")
 
 
 def _literal(text: str) -> Fraction:

@@ -79,7 +79,7 @@ TOOLS: dict[str, ServerTool] = {
         _object(
             ("query",),
             query=_string("Words to look for"),
-            limit={"type": "integer", "minimum": 1, "maximum": HITS, "description": "Hits wanted"},
+            limit={"type": "integer", "minimum": 1, "maximum": HITS, "description": "Maximum number of hits"},
         ),
         read_only=True,
     ),
@@ -109,7 +109,7 @@ class BuiltinTools:
         self._zone_of_user = zone
         self._home = home
 
-    async def call(self, name: str, arguments: Mapping[str, object], user: str) -> ToolOutcome:
+    async def call_tool(self, name: str, arguments: Mapping[str, object], user: str) -> ToolOutcome:
         """Run a tool; every failure is an outcome."""
         tool = next((tool for tool in self.tools if tool.name == name), None)
         if tool is None:

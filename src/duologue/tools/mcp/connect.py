@@ -128,9 +128,9 @@ async def _handshake(
 def _problem(error: BaseException, state: transports.TransportState, config: ServerConfig) -> Problem:
     """Why a server cannot be reached, as a sentence. BadRequest and Forbidden are final: retrying does not help."""
     leaf = _leaf(error)
-    for known in (leaf, state.refused):
-        if isinstance(known, Problem):
-            return known
+    for cause in (leaf, state.refused):
+        if isinstance(cause, Problem):
+            return cause
     if state.status == 401:
         if any(name.lower() == "authorization" for name in config.server.headers):
             return Forbidden(

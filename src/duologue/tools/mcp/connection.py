@@ -46,7 +46,7 @@ class OpenSession(Protocol):
     async def listing(self) -> Listing: ...
     async def listen(self) -> None: ...
     def lost(self) -> None: ...
-    async def call(
+    async def call_tool(
         self, tool: str, arguments: Mapping[str, object], context: ToolCallContext, keep: Keep
     ) -> ToolOutcome: ...
     async def read(self, uri: str, keep: Keep) -> tuple[Content, ...]: ...
@@ -303,13 +303,13 @@ class McpConnection:
                 why = f" {self._message}" if self._message else ""
                 return f"The tool server {name} is unavailable.{why}"
 
-    async def call(
+    async def call_tool(
         self, tool: str, arguments: Mapping[str, object], context: ToolCallContext, keep: Keep
     ) -> ToolOutcome:
         """Run a tool; every failure is an outcome. A request the server never received is sent once more."""
         for _ in range(2):
             try:
-                return await (await self.session()).call(tool, arguments, context, keep)
+                return await (await self.session()).call_tool(tool, arguments, context, keep)
             except Unavailable as problem:
                 return failure(problem.message)
             except SessionLost as lost:

@@ -151,15 +151,15 @@ def _file(path: Path, environment: Mapping[str, str]) -> dict[str, McpServer]:
 
 
 def _parse(name: str, config: Mapping[str, Any], problem: type[BadRequest] | type[StartFailed]) -> McpServer:
-    known = {SPELLINGS.get(key, key): value for key, value in config.items() if key not in FOREIGN}
-    if isinstance(known.get("type"), str):
-        known["type"] = TRANSPORTS.get(known["type"], known["type"])
-    if isinstance(known.get("env"), dict):
-        known["env"] = {key: str(value) for key, value in known["env"].items()}
-    if "enabled" in known:
-        known["disabled"] = not known.pop("enabled")
+    fields = {SPELLINGS.get(key, key): value for key, value in config.items() if key not in FOREIGN}
+    if isinstance(fields.get("type"), str):
+        fields["type"] = TRANSPORTS.get(fields["type"], fields["type"])
+    if isinstance(fields.get("env"), dict):
+        fields["env"] = {key: str(value) for key, value in fields["env"].items()}
+    if "enabled" in fields:
+        fields["disabled"] = not fields.pop("enabled")
     try:
-        return McpServer.model_validate(known)
+        return McpServer.model_validate(fields)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(step) for step in first["loc"])

@@ -123,7 +123,7 @@ class McpSession:
                 break
         return entries[:ENTRIES]
 
-    async def call(
+    async def call_tool(
         self, tool: str, arguments: Mapping[str, object], context: ToolCallContext, keep: Keep
     ) -> ToolOutcome:
         """Run a tool. An error of the tool is a failed outcome; raises SessionLost when the connection ends before the
