@@ -2,8 +2,7 @@
 
     python examples/chat_once.py "Tell me a little story."
 
-The server is the one at http://127.0.0.1:8006, or the one named by DUOLOGUE_SERVER; DUOLOGUE_KEY is the key where it
-needs one.
+DUOLOGUE_SERVER is the server's address (default: http://127.0.0.1:8006), DUOLOGUE_KEY its key, if it needs one.
 """
 
 import asyncio
@@ -20,12 +19,12 @@ SERVER = os.environ.get("DUOLOGUE_SERVER", "http://127.0.0.1:8006")
 async def ask(question: str) -> None:
     async with Client(SERVER, os.environ.get("DUOLOGUE_KEY")) as client:
         messages = [{"role": "user", "content": question}]
-        # Leaving this block early ends the generation and frees its slot.
+        # Leaving this block early cancels the generation and frees its slot.
         async with aclosing(client.chat(messages, generation={"max_new_tokens": 300})) as reply:
             async for message in reply:
                 match message["type"]:
                     case "queued" | "queue_update":
-                        print(f"[place {message['position']} in the queue]", file=sys.stderr)
+                        print(f"[position {message['position']} in the queue]", file=sys.stderr)
                     case "chunk":
                         print(message.get("text_delta", ""), end="", flush=True)
                     case "done":

@@ -1,11 +1,11 @@
-"""A conversation the server keeps, from its first message to its export: everything a page does, without a page.
+"""A conversation stored on the server, from its first message to search: what the page does, as a script.
 
     python examples/conversation.py ["What time is it in Oslo?" ["Tell me a short story about a fox."]]
 
-Sends, follows the stream, leaves and joins again, stops in mid-reply and goes on, asks again, edits, attaches a file,
-lets a tool run after saying yes to it, branches, searches and takes the whole out as Markdown. The server is the one
-at http://127.0.0.1:8006, or the one named by DUOLOGUE_SERVER; DUOLOGUE_KEY is the key where it needs one. A tool that
-asks is there when the server knows an MCP server, as in examples/mcp_servers.yaml.
+Sends a message, follows the stream, disconnects and rejoins, stops a reply and continues it, regenerates, edits, attaches a
+file, approves a tool call, counts branches and searches. DUOLOGUE_SERVER is the server's address (default:
+http://127.0.0.1:8006), DUOLOGUE_KEY its key, if it needs one. The built-in tools need no approval; to see one, configure an
+MCP server as in examples/mcp_servers.yaml.
 """
 
 import asyncio
@@ -22,11 +22,11 @@ Json = dict[str, Any]
 
 
 def new_id() -> str:
-    """Ids are the client's, so that a command sent twice, for want of an answer, happens once."""
+    """Clients choose ids, so that a command repeated after a lost answer takes effect once."""
     return uuid4().hex
 
 
-def said(text: str, *files: Json) -> Json:
+def user_message(text: str, *files: Json) -> Json:
     return {"id": new_id(), "content": [{"type": "text", "text": text}, *files]}
 
 
@@ -39,8 +39,8 @@ class Chat:
         self.rows: dict[str, Json] = {}
 
     async def run(self, verb: str, *, leave_after: int = 0, stop_after: int = 0, **body: Any) -> Json:
-        """Start a run and follow it to its end; its `run_done`. `leave_after` so many pieces of text the stream is
-        left and joined again where it was; `stop_after` so many the run is stopped."""
+        """Start a run, follow it to its end and return its `run_done` event. After `leave_after` pieces of text the
+        stream is left and rejoined at the same place; after `stop_after` pieces the run is stopped."""
         run = new_id()
         await self.client.api("POST", f"{self.path}/runs", {"verb": verb, "run": run, **body})
         last, pieces, text = 0, 0, ""
@@ -66,46 +66,46 @@ class Chat:
         print(f"{'':<10}  asked        may {approval['server']} run {approval['tool']}? Yes, once.")
         await self.client.api("POST", f"/api/approvals/{approval['id']}", {"decision": "once"})
 
-    async def path_shown(self) -> list[Json]:
-        """The rows of the branch last looked at, the first one first."""
-        shown = await self.client.api("GET", self.path)
-        rows = {row["id"]: row for row in shown["messages"]}
-        row, path = rows.get(shown["conversation"].get("leaf")), []
+    async def current_path(self) -> list[Json]:
+        """The messages of the current branch, oldest first."""
+        view = await self.client.api("GET", self.path)
+        rows = {row["id"]: row for row in view["messages"]}
+        row, path = rows.get(view["conversation"].get("leaf")), []
         while row is not None:
             path.insert(0, row)
             row = rows.get(row["parent"])
         return path
 
     async def last(self, role: str) -> Json:
-        return next(row for row in reversed(await self.path_shown()) if row["role"] == role)
+        return next(row for row in reversed(await self.current_path()) if row["role"] == role)
 
 
 async def talk(client: Client, question: str, story: str) -> None:
-    made = await client.api(
+    conversation = await client.api(
         "POST", "/api/conversations", {"id": new_id(), "system": "You are a helpful assistant."}
     )
-    chat = Chat(client, made["id"])
+    chat = Chat(client, conversation["id"])
 
-    await chat.run("send", message=said("Hello! My name is Ada."), leave_after=2)
-    ended = await chat.run("send", message=said(story), stop_after=3)
-    told = await chat.last("assistant")
-    if ended["outcome"] == "stopped":  # a quick model may have been at its end already
-        await chat.run("continue", message=told["id"])
-    await chat.run("regenerate", message=told["id"])
-    asked = await chat.last("user")
-    await chat.run("edit", message=asked["id"], new=said("Tell me a short story about a bear."))
+    await chat.run("send", message=user_message("Hello! My name is Ada."), leave_after=2)
+    result = await chat.run("send", message=user_message(story), stop_after=3)
+    reply = await chat.last("assistant")
+    if result["outcome"] == "stopped":  # a fast model may have finished before the stop
+        await chat.run("continue", message=reply["id"])
+    await chat.run("regenerate", message=reply["id"])
+    request = await chat.last("user")
+    await chat.run("edit", message=request["id"], new=user_message("Tell me a short story about a bear."))
 
     note = await client.upload(b"The boat is called Maria and it is red.", "boat.txt")
     file = {"type": "file", "blob": note["hash"], "name": "boat.txt"}
-    await chat.run("send", message=said("What is the boat called?", file))
+    await chat.run("send", message=user_message("What is the boat called?", file))
 
-    done = await chat.run("send", message=said(question))
-    print(f"{'':<10}  tools        {done.get('calls', 0)} called in {done.get('turns', 0)} turns")
+    result = await chat.run("send", message=user_message(question))
+    print(f"{'':<10}  tools        {result.get('calls', 0)} called in {result.get('turns', 0)} turns")
 
     hits = (await client.api("GET", "/api/search?q=boat"))["hits"]
     print(f"{'search':<10}  {len(hits)} found     {hits[0]['snippet'][:60]!r}")
-    branches = len((await client.api("GET", chat.path))["messages"]) - len(await chat.path_shown())
-    print(f"{'tree':<10}  {len(await chat.path_shown())} rows shown, {branches} on other branches")
+    branches = len((await client.api("GET", chat.path))["messages"]) - len(await chat.current_path())
+    print(f"{'tree':<10}  {len(await chat.current_path())} messages shown, {branches} on other branches")
     await client.api("PATCH", chat.path, {"title": "Ada, a bear and a boat", "pinned": True})
 
 

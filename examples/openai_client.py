@@ -1,10 +1,9 @@
-"""Use the server with OpenAI's own Python client: a stream, its reasoning, and a tool that the model may call.
+"""Use the server with OpenAI's own Python client: streaming, reasoning, and a tool the model may call.
 
     pip install openai
     python examples/openai_client.py "What time is it in Oslo?"
 
-The server is the one at http://127.0.0.1:8006, or the one named by DUOLOGUE_SERVER; DUOLOGUE_KEY is the key where it
-needs one.
+DUOLOGUE_SERVER is the server's address (default: http://127.0.0.1:8006), DUOLOGUE_KEY its key, if it needs one.
 """
 
 import json
@@ -17,7 +16,7 @@ from openai import APIError, OpenAI
 
 SERVER = os.environ.get("DUOLOGUE_SERVER", "http://127.0.0.1:8006")
 ROUNDS = 3
-"""So often may the model call tools before it has to answer with what it knows."""
+"""How many rounds of tool calls the model may make before it has to answer."""
 TOOLS = [
     {
         "type": "function",
@@ -46,16 +45,16 @@ def get_time(city: str) -> str:
 
 
 def run(name: str, arguments: str) -> str:
-    """The result of a call. What is wrong with it is told to the model, which may then try again."""
+    """The result of a tool call. Errors are returned as text, so that the model can correct its call."""
     try:
         return get_time(**json.loads(arguments)) if name == "get_time" else f"There is no tool {name}."
     except (ValueError, TypeError) as error:
-        return f"The call is wrong: {error}"
+        return f"Invalid call: {error}"
 
 
 def turn(client: OpenAI, messages: list[dict], last: bool) -> dict:
-    """One turn of the model, printed as it comes; the assistant's message."""
-    # No model named: the server's default answers. An alias of the settings would do as well.
+    """Print one turn of the model as it arrives and return the assistant message."""
+    # Without a model name the server's default model answers. An alias from the settings works too.
     with client.chat.completions.stream(
         model="", messages=messages, tools=TOOLS, tool_choice="none" if last else "auto"
     ) as stream:
@@ -63,32 +62,35 @@ def turn(client: OpenAI, messages: list[dict], last: bool) -> dict:
             if event.type != "chunk" or not event.chunk.choices:
                 continue
             delta = event.chunk.choices[0].delta
-            if thought := getattr(delta, "reasoning_content", None):
-                print(thought, end="", file=sys.stderr, flush=True)
+            if reasoning := getattr(delta, "reasoning_content", None):
+                print(reasoning, end="", file=sys.stderr, flush=True)
             print(delta.content or "", end="", flush=True)
         message = stream.get_final_completion().choices[0].message
-    calls = [
+    tool_calls = [
         {
-            "id": call.id,
+            "id": tool_call.id,
             "type": "function",
-            "function": {"name": call.function.name, "arguments": call.function.arguments},
+            "function": {"name": tool_call.function.name, "arguments": tool_call.function.arguments},
         }
-        for call in message.tool_calls or ()
+        for tool_call in message.tool_calls or ()
     ]
-    return {"role": "assistant", "content": message.content} | ({"tool_calls": calls} if calls else {})
+    return {"role": "assistant", "content": message.content} | (
+        {"tool_calls": tool_calls} if tool_calls else {}
+    )
 
 
 def main() -> None:
-    client = OpenAI(base_url=f"{SERVER}/v1", api_key=os.environ.get("DUOLOGUE_KEY", "none is needed"))
+    client = OpenAI(base_url=f"{SERVER}/v1", api_key=os.environ.get("DUOLOGUE_KEY", "no key needed"))
     messages: list[dict] = [{"role": "user", "content": " ".join(sys.argv[1:]) or "What time is it in Oslo?"}]
     for round in range(ROUNDS + 1):
         messages.append(turn(client, messages, last=round == ROUNDS))
-        calls = messages[-1].get("tool_calls", [])
-        for call in calls:
-            result = run(**call["function"])
-            print(f"[{call['function']['name']} {call['function']['arguments']} -> {result}]")
-            messages.append({"role": "tool", "tool_call_id": call["id"], "content": result})
-        if not calls:
+        tool_calls = messages[-1].get("tool_calls", [])
+        for tool_call in tool_calls:
+            function = tool_call["function"]
+            result = run(**function)
+            print(f"[{function['name']} {function['arguments']} -> {result}]")
+            messages.append({"role": "tool", "tool_call_id": tool_call["id"], "content": result})
+        if not tool_calls:
             break
     print()
 

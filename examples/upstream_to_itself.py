@@ -1,10 +1,10 @@
-"""Put a second Duologue in front of the first: what it is asked, it asks the first one.
+"""Put a second Duologue in front of the first: it forwards every request to the first one.
 
     python examples/upstream_to_itself.py
 
-This is how a machine without a graphics card lends its page and its keys to one that has some. Any server that speaks
-OpenAI's API can stand where the first one stands. The first one is at http://127.0.0.1:8006, or named by
-DUOLOGUE_SERVER; DUOLOGUE_KEY is its key where it needs one.
+In this way a machine without a graphics card can provide the page and the keys for a machine that has one. Any server with
+OpenAI's API can take the place of the first one. DUOLOGUE_SERVER is the first server's address (default:
+http://127.0.0.1:8006), DUOLOGUE_KEY its key, if it needs one.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ SERVER = os.environ.get("DUOLOGUE_SERVER", "http://127.0.0.1:8006")
 
 @contextmanager
 def second_server(upstream: str):
-    """A server of its own data folder and a free port; gives its address."""
+    """Start a server with its own data folder on a free port; yields its address."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("DUOLOGUE_")}
     environment["DUOLOGUE_UPSTREAM__KEY"] = os.environ.get("DUOLOGUE_KEY", "")
     with tempfile.TemporaryDirectory() as data:
