@@ -1,10 +1,10 @@
-"""How many calls a server carries, how late it hears then, whether they stutter beside chats, and what a long day leaves.
+"""Measure how many calls a server carries, its recognition delay, stutter beside chats, and leaks after long use.
 
     python bench/bench_calls.py [--silent 30] [--speaking 20] [--seconds 20] [--chats 8] [--soak MINUTES] [--callers 16]
 
-Every caller is a real one over its own socket, at the pace of time, from one process of its own; the probe is a further
-caller whose first word's way to the server's answer is timed. With `--soak` only the soak runs: callers talk, interrupt,
-type, hang up and call again, and in the end nothing may be left: no seat, no task, no memory beyond the first minute's.
+Every caller has its own process and socket and speaks in real time; the probe is an additional caller for whom the time from
+its first word to the server's answer is measured. With `--soak` only the soak test runs: callers talk, interrupt, type, hang up
+and call again, and at the end no seat and no task may be left, and no more memory in use than after the first minute.
 """
 
 from __future__ import annotations

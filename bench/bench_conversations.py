@@ -1,10 +1,10 @@
-"""How fast conversations are listed, opened and searched when there are many: 10,000 of 100 messages each, in SQLite.
+"""Measure listing, opening and searching with many conversations: 10,000 of 100 messages each, in SQLite.
 
     python bench/bench_conversations.py [--conversations N] [--folder FOLDER] [--rounds N]
 
-The database is made once (a few minutes) in a folder for temporary files, and used again if it is there. Prints the
-median and the 95th percentile of each question in milliseconds, as the server asks it, the CPU time of one, and the
-budget; and the least a transaction costs, measured in the same run.
+The database is created once (a few minutes) in a temporary folder and reused. Prints for each of the server's queries the
+median and the 95th percentile in milliseconds, the CPU time of one query and the budget; and, as the floor, the cost of an
+empty transaction, measured in the same run.
 """
 
 from __future__ import annotations

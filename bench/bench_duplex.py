@@ -1,10 +1,10 @@
-"""How a call feels: turns, pauses, interruptions and false alarms, by callers who speak over the real socket.
+"""Measure the timing of a call: turns, pauses, interruptions and false alarms, with callers over the real socket.
 
     python bench/bench_duplex.py [--only NAME] [--save FOLDER] [--quick] [--histories 200] [--cancels 1000]
 
-Callers made of espeak perform the scenarios of bench/duplex/scenarios against a server of this checkout, at the pace of
-time; what both sides said is recorded on one clock and scored by plain arithmetic. Two counts of hundreds are made in
-process, on a clock that moves faster. Only figures of a machine that did nothing else mean anything: its load is printed.
+Synthetic callers (espeak) perform the scenarios of bench/duplex/scenarios in real time against a server of this checkout; both
+sides are recorded on one clock and scored by arithmetic. The histories and the cancels run by the hundred in process, on a
+faster clock. Figures are only meaningful on an otherwise idle machine: its load is printed.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Time to first token: through gateway and worker, against the same engine called in this process, in turn.
+"""Measure time to first token through gateway and worker, alternating with the same engine in this process.
 
     python bench/bench_first_token.py [--requests 60] [--model FILE.gguf]
 
-Both read the same prompts, with greedy sampling, one client, one at a time: A B A B. The engine alone is given the
-rendered prompt's tokens and is not asked to render, split or count. The time of ours runs from before the request is
-sent, over a kept connection, to the first content.
+Both process the same prompts with greedy sampling, one client, one request at a time: A B A B. The engine alone receives the
+rendered prompt's tokens and does not render, split or count. The server's time runs from before the request is sent, over a
+persistent connection, to the first content.
 """
 
 from __future__ import annotations

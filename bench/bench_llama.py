@@ -1,9 +1,9 @@
-"""The llama engine alone: time to first token, prefill, and tokens a second, without gateway, worker or socket.
+"""Measure the llama engine alone: time to first token, prefill, and tokens per second, without gateway, worker or socket.
 
     python bench/bench_llama.py MODEL.gguf [--slots 8] [--runs 30] [--tokens 64] [--threads 1] [--prompt-cache 0] [--json]
 
 The same prompt and the same sampling as a chat over the server: another benchmark can subtract these figures from
-its own. Without MODEL it takes the bundled one.
+its own. Without MODEL it uses the bundled model.
 """
 
 from __future__ import annotations

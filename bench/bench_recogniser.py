@@ -1,12 +1,12 @@
-"""What the embedded recogniser understands of synthetic voices, what it makes up, how fast it is and what it takes.
+"""Measure the embedded recogniser on synthetic voices: word errors, false acceptances, speed and memory.
 
     python bench/bench_recogniser.py [--voices en-us en-us+f3 ...] [--every N] [--noise DB] [--hearing FOLDER] [--show]
 
-Speaks the sentences of bench/recogniser/ and prints, for each voice: word error of the 200 sentences that belong to the domain,
-once of everything it wrote down and once of what it stood for (a sentence it took back counts as wrong in every word); how
-many it took back; how many of the 100 others, and of coughs, it stood for; the short answers; duologue-mini's held-out
-prompts. Then seconds of work for a second of speech, the wait at the end of an utterance, and memory. `--every 5` takes
-every fifth sentence. Voices marked with * were not among those that its acoustic model was taught.
+Speaks the sentences of bench/recogniser/ and prints, for each voice: the word error rate of the 200 in-domain sentences, once
+for all transcripts and once for accepted ones (a rejected sentence counts as wrong in every word); how many were rejected; how
+many of the 100 other sentences, and of coughs, were accepted; the short answers; duologue-mini's held-out prompts. Then seconds
+of work per second of speech, the delay at the end of an utterance, and memory. `--every 5` uses every fifth sentence. Voices
+marked with * were not used to train its acoustic model.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Chunks a second of many concurrent streams through gateway and worker, against a bare relay in the same run.
+"""Measure chunks per second of many concurrent streams through gateway and worker, against a bare relay in the same run.
 
 python bench/bench_relay.py [--streams 64] [--chunks 1500] [--rounds 3]
 """

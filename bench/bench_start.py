@@ -1,4 +1,4 @@
-"""From `make serve` to `/ready`, on a checkout that was built before: what a person waits for at the second start.
+"""Measure the time from `make serve` to `/ready` in a checkout that is already built, as at every start after the first.
 
     python bench/bench_start.py [--rounds 5]
 

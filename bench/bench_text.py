@@ -1,10 +1,10 @@
-"""How fast the text machine reads a reply that comes in 4-character pieces, and that the cost is linear.
+"""Measure how fast the reply parser reads a reply in 4-character pieces, and that its cost is linear.
 
     python bench/bench_text.py
 
-Prints megabytes (millions of characters) a second for plain content, reasoning and tool arguments, each next to a
-floor measured in the same run: the bare loop that cuts the text and makes a TextDelta of every piece. Then the time
-per character as the reply grows, which a linear machine keeps level.
+Prints megabytes (millions of characters) per second for plain content, reasoning and tool arguments, each next to a floor
+measured in the same run: the bare loop that cuts the text and creates a TextDelta of every piece. Then the time per character
+as the reply grows, which stays level for a linear parser.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Does the twentieth turn of a chat answer as fast as the first? Time to first token, prefix reused or not.
+"""Compare the time to first token of early and late turns of a chat, with and without a reused prefix.
 
     python bench/bench_turns.py [--chats 8] [--turns 20]
 
-The same chat is held twice in one run: with its history growing (each turn finds its beginning in the slot's cache),
-and, as the comparison, each turn's whole prompt sent as a new conversation (another first message, nothing cached).
+The same chat runs twice: with its history growing (the beginning of each turn is in the slot's cache) and, for comparison, with
+each turn's whole prompt sent as a new conversation (another first message, nothing cached).
 """
 
 from __future__ import annotations

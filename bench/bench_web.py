@@ -1,13 +1,13 @@
-"""What the page costs while a reply comes in, and how fast a long chat opens, in a real Chromium.
+"""Measure the page in a real Chromium: script time while a reply arrives, and how fast a long chat opens.
 
     python bench/bench_web.py [--rounds 5] [--seconds 20]
 
-Needs a built page (`make web`), the package `playwright` and a Chromium. A server with the scripted engine writes; the
-page is the one people use. Prints three tables, each figure beside its budget:
+Needs a built page (`make web`), the package `playwright` and a Chromium. A server with the scripted engine writes the replies;
+the page is the production build. Prints three tables, each figure beside its budget:
 
 * a Markdown reply of 20,000 characters, a word at a time: the script of the tasks that change the reply, from the
   browser's own trace; beside it the floor measured in the same run, a page that only appends text nodes;
-* a chat of 1,000 messages opened: until its end is painted, and until all of it is there;
+* opening a chat of 1,000 messages: until its end is painted, and until it is complete;
 * a stream of 300 tokens a second: how many tasks were longer than 50 ms, and the longest.
 """
 

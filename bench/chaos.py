@@ -1,11 +1,11 @@
-"""Everything clients and processes do wrong, to a real server, again and again; then whether anything was left behind.
+"""Subject a real server repeatedly to misbehaving clients and dying processes, then check for leaks.
 
     python bench/chaos.py [--seconds 100] [--rounds 2] [--seed 1] [--brief] [--only NAME]
 
-Clients leave in every phase of a request and in every way a connection can end, cancel in storms, send garbage and
-too much, read a byte at a time; the worker is killed, stopped and let go on. After each kind of trouble the server
-must come to rest: no slot lent, nobody waiting. At the end it must answer, hold no more files and no more memory than
-after the first round, have logged no trace, and end within three seconds although its worker is stopped.
+Clients disconnect in every phase of a request and in every way a connection can end, cancel in bursts, send garbage and
+oversized messages, and read a byte at a time; the worker is killed, suspended and resumed. After each kind of trouble the
+server must become idle: no slot in use, no request waiting. At the end it must answer, hold no more open files and no more
+memory than after the first round, have logged no stack trace, and exit within three seconds although its worker is suspended.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
-"""Kill the server while it writes, again and again; then look whether anything that was said to be kept is missing.
+"""Kill the server repeatedly while it writes, then check that everything it confirmed is still there.
 
     python bench/kills.py [--times 200] [--seed 1]
 
 Each time a client sends a message, follows the reply, and meanwhile creates conversations, renames them and writes
-drafts; at some moment every process of the server is killed (`kill -9`). The next start must find
+drafts; at a random moment every process of the server is killed (`kill -9`). After the next start there must be
 
-* every command that was answered: conversations, titles, messages;
-* of the reply's text all but the last second that the client had seen, and nothing that was never said;
-* a whole tree: every parent there, nothing running, the run ended, its log as the row has it.
+* the effect of every command that was answered: conversations, titles, messages;
+* all of the reply's text that the client saw except the last second, and no text that was never sent;
+* a complete tree: every parent exists, nothing is running, the run has ended, and its log agrees with the message.
 
-Every other time the cut reply is then continued, so that recovered conversations are written in, too. At the end the
-database must pass its own check. Prints how much text was missing; says what is wrong and ends with 1 otherwise.
+Every other time the interrupted reply is then continued, so that recovered conversations are written to as well. At the end
+the database must pass its own check. Prints how much text was missing; on a violation, describes it and exits with 1.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What the benchmarks share: a running server, and clients that read streams and do nothing else.
+"""Shared by the benchmarks: a running server, and clients that only read streams.
 
-The client counts events in the raw bytes, so that what is measured is the server and not the client's parser.
+The client counts events in the raw bytes, so that the server is measured and not the client's parser.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The floor under the relay's figure: two bare processes that do nothing but relay.
+"""The floor for bench_relay.py: two bare processes that only relay.
 
-One makes chunks for STREAMS streams in turn and sends each as a msgpack frame over one kept socket; the other is a
+One produces chunks for STREAMS streams in turn and sends each as a msgpack frame over one persistent socket; the other is a
 bare ASGI application on uvicorn that encodes each as a server-sent event. No queue, no leases, no credit, no cancel.
 Run by bench_relay.py: `relay_floor.py worker PORT` and `relay_floor.py gateway PORT WORKER_PORT`.
 """

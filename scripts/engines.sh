@@ -1,12 +1,12 @@
 #!/bin/sh
-# Tries the optional engines of speech: each extra of the package in an environment of its own, build/engines/NAME, with its
-# real library, on tiny models that the tests make there. Nothing is fetched but packages.
+# Tests the optional speech engines: each extra of the package in its own environment, build/engines/NAME, with its real
+# library, on tiny models that the tests generate. Only packages are downloaded.
 #
-#   scripts/engines.sh [NAME ...]    whisper, sherpa, kokoro-onnx, kokoro, qwen; all of them without a name
+#   scripts/engines.sh [NAME ...]    whisper, sherpa, kokoro-onnx, kokoro, qwen; without a name all of them
 #
-# An environment is removed when its tests are done, for two of them are large; KEEP=1 keeps them, and uses those that are
-# there. $DUOLOGUE_TORCH is the PyTorch to install ("torch==2.13.0"); without it the newest build for processors is taken.
-# Exits with 1 when one of them could not be installed or failed, after the others were tried.
+# Environments are removed after their tests, because two of them are large; KEEP=1 keeps and reuses them. $DUOLOGUE_TORCH is
+# the PyTorch to install ("torch==2.13.0"); the default is the newest CPU build. Exits with 1 if one of them could not be
+# installed or failed, after the others were tested.
 set -eu
 cd "$(dirname "$0")/.."
 python=${DUOLOGUE_PYTHON:-.venv/bin/python}
@@ -21,7 +21,7 @@ install() {
     fi
 }
 
-# A processor's PyTorch: the usual build brings gigabytes for graphics cards.
+# The CPU build of PyTorch: the default build contains gigabytes for graphics cards.
 install_torch() {
     if [ -n "${DUOLOGUE_TORCH:-}" ]; then
         install "$DUOLOGUE_TORCH"
@@ -44,7 +44,7 @@ make_environment() {
     case "$1" in
     kokoro | qwen) install_torch || return 1 ;;
     esac
-    # What is there of PyTorch stays: the extra alone might replace it by the usual build.
+    # Pin the installed PyTorch: the extra alone might replace it by the default build.
     "$place/bin/python" -c 'from importlib.metadata import version; print("torch==" + version("torch"))' \
         >"$place/kept" 2>/dev/null || : >"$place/kept"
     install --constraint "$place/kept" --editable ".[$1]" onnx pytest || return 1
@@ -57,7 +57,7 @@ for name in "$@"; do
     whisper | sherpa | kokoro-onnx | kokoro) tests="test_$(echo "$name" | tr - _).py" ;;
     qwen) tests=test_qwen_asr.py ;;
     *)
-        echo "There is no engine $name: whisper, sherpa, kokoro-onnx, kokoro and qwen are." >&2
+        echo "There is no engine $name; choose from whisper, sherpa, kokoro-onnx, kokoro and qwen." >&2
         exit 1
         ;;
     esac

