@@ -56,7 +56,7 @@ class Rows:
 
 
 class Person:
-    """Who is asked, told, and keeps files: remembers everything, and answers as told."""
+    """The user of a tool call: records questions, reports and files, and gives the configured answer."""
 
     def __init__(self, answer: ElicitationAnswer | None = None) -> None:
         self.answer = answer or ElicitationAnswer("decline")

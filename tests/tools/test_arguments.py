@@ -11,7 +11,7 @@ SCHEMA = {
 }
 
 
-def said(function, *arguments):
+def error_message(function, *arguments):
     with pytest.raises(BadRequest) as refused:
         function(*arguments)
     assert refused.value.code == "bad_arguments"
@@ -27,21 +27,21 @@ def test_no_text_is_no_arguments():
 
 
 def test_broken_json_is_said_with_its_place():
-    assert "line 1, column 10" in said(parse_arguments, '{"city": Bonn}')
+    assert "line 1, column 10" in error_message(parse_arguments, '{"city": Bonn}')
 
 
 @pytest.mark.parametrize("text", ["[1]", '"x"', "null", "3"])
 def test_anything_but_an_object_is_refused(text):
-    assert "one JSON object" in said(parse_arguments, text)
+    assert "one JSON object" in error_message(parse_arguments, text)
 
 
 def test_arguments_without_measure_are_refused():
-    assert "longer" in said(parse_arguments, "x" * (LONGEST + 1))
-    assert "nested" in said(parse_arguments, '{"a":' + "[" * 200_000)
+    assert "longer" in error_message(parse_arguments, "x" * (LONGEST + 1))
+    assert "nested" in error_message(parse_arguments, '{"a":' + "[" * 200_000)
 
 
 def test_each_fault_is_named():
-    message = said(check, SCHEMA, {"days": 0, "when": "now"})
+    message = error_message(check, SCHEMA, {"days": 0, "when": "now"})
     assert "'city' is a required property" in message
     assert "days: 0 is less than the minimum of 1" in message
     assert "when" in message
@@ -49,7 +49,7 @@ def test_each_fault_is_named():
 
 def test_many_faults_are_counted_not_listed():
     schema = {"type": "object", "properties": {str(number): {"type": "string"} for number in range(20)}}
-    message = said(check, schema, {str(number): number for number in range(20)})
+    message = error_message(check, schema, {str(number): number for number in range(20)})
     assert message.endswith("15 more.")
 
 

@@ -46,7 +46,7 @@ async def asking(*rows, role="admin", keyed=False, servers=None, store=None):
     app.include_router(routes.router(box, keep))
 
     @app.exception_handler(Problem)
-    async def told(request, problem):
+    async def problem_response(request, problem):
         return JSONResponse({"code": problem.code, "message": problem.message}, problem.status)
 
     async with box.running():

@@ -35,11 +35,11 @@ async def toolbox(builtin=("clock", "calculator"), **by_name):
     settings = Settings(
         mcp={"servers": {name: {"command": "true"} for name in by_name}}, tools={"builtin": builtin}
     )
-    made = Toolbox(settings, Rows(), now=time.now, sleep=time.sleep, open_server=Named(**by_name).server)
-    async with made.running():
+    toolbox = Toolbox(settings, Rows(), now=time.now, sleep=time.sleep, open_server=Named(**by_name).server)
+    async with toolbox.running():
         for name in by_name:
-            await (await made.registry.connection(name, "ann")).wait_for_attempt()
-        yield made
+            await (await toolbox.registry.connection(name, "ann")).wait_for_attempt()
+        yield toolbox
 
 
 def one(name, description="Does it.", read_only=False, schema=SCHEMA):

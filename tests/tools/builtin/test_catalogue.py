@@ -13,7 +13,7 @@ def builtin(names=ALL, search=None, **places):
     return BuiltinTools(names, AddressGuard(AllowList()), search, now=lambda: 1_700_000_000_000, **places)
 
 
-async def called(name, arguments, **options):
+async def call_builtin(name, arguments, **options):
     outcome = await builtin(**options).call_tool(name, arguments, "ann")
     return outcome.failed, outcome.content[0].text
 
@@ -25,12 +25,12 @@ async def test_all_of_them_only_read():
 
 async def test_only_what_is_switched_on_is_there():
     assert [tool.name for tool in builtin(("clock", "search")).tools] == ["clock"]
-    assert (await called("fetch", {"url": "https://x"}, names=("clock",)))[0]
+    assert (await call_builtin("fetch", {"url": "https://x"}, names=("clock",)))[0]
 
 
 async def test_clock_and_calculator_answer():
-    assert await called("calculator", {"expression": "6 * 7"}) == (False, "42")
-    assert "2023-11-14" in (await called("clock", {"zone": "UTC"}))[1]
+    assert await call_builtin("calculator", {"expression": "6 * 7"}) == (False, "42")
+    assert "2023-11-14" in (await call_builtin("clock", {"zone": "UTC"}))[1]
 
 
 async def in_auckland(user):
@@ -51,7 +51,7 @@ async def unknown(user):
 
 
 @pytest.mark.parametrize(
-    ("zone", "home", "said"),
+    ("zone", "home", "text"),
     [
         (
             in_auckland,
@@ -64,20 +64,20 @@ async def unknown(user):
         (None, "UTC", "The time is 22:13, Tuesday of week 46, 2023-11-14, UTC"),
     ],
 )
-async def test_the_clock_is_read_where_the_user_is_else_where_the_server_is(zone, home, said):
-    assert (await called("clock", {}, zone=zone, home=home))[1].startswith(said)
-    assert "+05:30" in (await called("clock", {"zone": "+05:30"}, zone=zone, home=home))[1]
+async def test_the_clock_is_read_where_the_user_is_else_where_the_server_is(zone, home, text):
+    assert (await call_builtin("clock", {}, zone=zone, home=home))[1].startswith(text)
+    assert "+05:30" in (await call_builtin("clock", {"zone": "+05:30"}, zone=zone, home=home))[1]
 
 
 async def test_arguments_that_do_not_fit_are_a_failed_outcome():
-    failed, text = await called("calculator", {"expresion": "1"})
+    failed, text = await call_builtin("calculator", {"expresion": "1"})
     assert failed
     assert "expression" in text
-    assert (await called("calculator", {"expression": "1/0"}))[0]
+    assert (await call_builtin("calculator", {"expression": "1/0"}))[0]
 
 
 async def test_a_page_inside_is_not_fetched():
-    failed, text = await called("fetch", {"url": "http://127.0.0.1/"})
+    failed, text = await call_builtin("fetch", {"url": "http://127.0.0.1/"})
     assert failed
     assert "private" in text
 
@@ -93,10 +93,10 @@ async def test_search_finds_what_the_user_said_and_nobody_else():
             else []
         )
 
-    failed, text = await called("search", {"query": "bonn", "limit": 3}, search=search)
+    failed, text = await call_builtin("search", {"query": "bonn", "limit": 3}, search=search)
     assert (failed, text) == (False, "2023-11-14, in 'Trips', user: to Bonn and back")
-    assert "No results" in (await called("search", {"query": "x"}, search=search))[1]
-    assert (await called("search", {"query": " "}, search=search))[0]
+    assert "No results" in (await call_builtin("search", {"query": "x"}, search=search))[1]
+    assert (await call_builtin("search", {"query": " "}, search=search))[0]
     assert asked == [("ann", "bonn", 3), ("ann", "x", 10)]
-    there = await called("search", {"query": "bonn"}, search=search, zone=in_auckland)
+    there = await call_builtin("search", {"query": "bonn"}, search=search, zone=in_auckland)
     assert there[1].startswith("2023-11-15, ")

@@ -46,9 +46,9 @@ def test_a_city_of_two_words_is_found():
 
 
 def test_the_way_to_another_moment_counts_days_and_months():
-    said = describe_time(NOW, since="2024-02-29")
-    assert "740 days, 12 hours, 30 minutes, 0 seconds" in said
-    assert "740 calendar days, 2 full years and 0 months" in said
+    text = describe_time(NOW, since="2024-02-29")
+    assert "740 days, 12 hours, 30 minutes, 0 seconds" in text
+    assert "740 calendar days, 2 full years and 0 months" in text
 
 
 def test_a_moment_that_is_past_counts_backwards():

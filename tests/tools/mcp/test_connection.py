@@ -15,8 +15,8 @@ REFUSED = Unavailable("It answered 502 Bad Gateway.")
 
 
 @asynccontextmanager
-async def kept(servers, time=None, *, connect_s=5.0, login=None, **server):
-    """A connection that is being kept, and what was heard of its changes."""
+async def running_connection(servers, time=None, *, connect_s=5.0, login=None, **server):
+    """A running connection."""
     time = time or Time()
     about = server_config(**server)
     connection = McpConnection(
@@ -35,14 +35,14 @@ async def kept(servers, time=None, *, connect_s=5.0, login=None, **server):
         tasks.cancel_scope.cancel()
 
 
-async def said(connection, word="hi"):
+async def call_echo(connection, word="hi"):
     person = Person()
     outcome = await connection.call_tool("echo", {"word": word}, person.context(), person.keep)
     return outcome.failed, outcome.content[0].text
 
 
 async def test_a_server_that_answers_is_ready_with_what_it_offers():
-    async with kept(Servers()) as connection:
+    async with running_connection(Servers()) as connection:
         await connection.wait_for_attempt()
         health = connection.health()
         assert (health.phase, health.tools, health.title, health.protocol) == (
@@ -51,7 +51,7 @@ async def test_a_server_that_answers_is_ready_with_what_it_offers():
             "Fake",
             "2026-07-28",
         )
-        assert await said(connection) == (False, "echo hi")
+        assert await call_echo(connection) == (False, "echo hi")
         assert [line.text for line in connection.journal.lines()] == [
             "starting",
             "handshake",
@@ -62,7 +62,7 @@ async def test_a_server_that_answers_is_ready_with_what_it_offers():
 
 async def test_a_server_that_fails_is_tried_again_later_and_later():
     time, servers = Time(), Servers(REFUSED, REFUSED, REFUSED)
-    async with kept(servers, time) as connection:
+    async with running_connection(servers, time) as connection:
         for tries, seconds in ((1, 1.0), (2, 2.0), (3, 4.0)):
             await until(lambda tries=tries: len(time.sleeps) == tries)
             assert (connection.phase, connection.message) == ("waiting", REFUSED.message)
@@ -74,51 +74,51 @@ async def test_a_server_that_fails_is_tried_again_later_and_later():
 
 async def test_a_call_while_the_server_is_down_waits_for_one_try():
     servers = Servers(REFUSED)
-    async with kept(servers) as connection:
+    async with running_connection(servers) as connection:
         await until(lambda: connection.phase == "waiting")
-        assert await said(connection) == (False, "echo hi")
+        assert await call_echo(connection) == (False, "echo hi")
         assert servers.tries == 2
 
 
 async def test_a_call_fails_with_a_sentence_when_that_try_fails_too():
-    async with kept(Servers(REFUSED, REFUSED)) as connection:
+    async with running_connection(Servers(REFUSED, REFUSED)) as connection:
         await until(lambda: connection.phase == "waiting")
-        failed, text = await said(connection)
+        failed, text = await call_echo(connection)
         assert failed
         assert text == "The tool server s is unavailable. It answered 502 Bad Gateway."
 
 
 async def test_calls_that_come_together_wait_for_the_same_try():
     servers = Servers(REFUSED)
-    async with kept(servers) as connection:
+    async with running_connection(servers) as connection:
         await until(lambda: connection.phase == "waiting")
-        found = []
+        outcomes = []
 
         async def call():
-            found.append(await said(connection))
+            outcomes.append(await call_echo(connection))
 
         async with anyio.create_task_group() as tasks:
             for _ in range(5):
                 tasks.start_soon(call)
-        assert found == [(False, "echo hi")] * 5
+        assert outcomes == [(False, "echo hi")] * 5
         assert servers.tries == 2
 
 
 async def test_a_call_the_server_never_heard_is_made_once_more():
     first, second = FakeSession(), FakeSession()
     first.losing = [True]
-    async with kept(Servers(first, second)) as connection:
+    async with running_connection(Servers(first, second)) as connection:
         await connection.wait_for_attempt()
-        assert await said(connection) == (False, "echo hi")
+        assert await call_echo(connection) == (False, "echo hi")
         assert second.calls == [("echo", {"word": "hi"})]
 
 
 async def test_a_call_that_may_have_run_is_never_made_twice():
     first, second = FakeSession(), FakeSession()
     first.losing = [False]
-    async with kept(Servers(first, second)) as connection:
+    async with running_connection(Servers(first, second)) as connection:
         await connection.wait_for_attempt()
-        failed, text = await said(connection)
+        failed, text = await call_echo(connection)
         assert failed
         assert "unknown whether the tool finished" in text
         assert second.calls == []
@@ -127,14 +127,14 @@ async def test_a_call_that_may_have_run_is_never_made_twice():
 async def test_a_call_is_given_up_after_two_sessions_were_lost():
     first, second = FakeSession(), FakeSession()
     first.losing, second.losing = [True], [True]
-    async with kept(Servers(first, second)) as connection:
+    async with running_connection(Servers(first, second)) as connection:
         await connection.wait_for_attempt()
-        assert (await said(connection))[0]
+        assert (await call_echo(connection))[0]
 
 
 async def test_a_server_that_dies_while_idle_is_connected_again():
     time, first = Time(), FakeSession()
-    async with kept(Servers(first), time) as connection:
+    async with running_connection(Servers(first), time) as connection:
         await connection.wait_for_attempt()
         first.lost()
         await until(lambda: connection.phase == "waiting")
@@ -145,7 +145,7 @@ async def test_a_server_that_dies_while_idle_is_connected_again():
 async def test_a_server_that_dies_after_a_long_time_is_a_first_failure_again():
     time = Time()
     sessions = [FakeSession(), FakeSession(), FakeSession()]
-    async with kept(Servers(REFUSED, REFUSED, *sessions), time) as connection:
+    async with running_connection(Servers(REFUSED, REFUSED, *sessions), time) as connection:
         for tries in (1, 2):
             await until(lambda tries=tries: len(time.sleeps) == tries)
             time.move(5)
@@ -161,7 +161,7 @@ async def test_a_server_that_hangs_is_given_up_in_time():
         async def listing(self):
             await anyio.sleep_forever()
 
-    async with kept(Servers(Hanging()), connect_s=0.02) as connection:
+    async with running_connection(Servers(Hanging()), connect_s=0.02) as connection:
         await until(lambda: connection.phase == "waiting")
         assert "mcp.connect_s" in connection.message
 
@@ -169,16 +169,18 @@ async def test_a_server_that_hangs_is_given_up_in_time():
 async def test_what_a_person_must_mend_is_not_tried_again():
     for problem in (Forbidden("Private."), BadRequest("No such command.")):
         servers = Servers(problem)
-        async with kept(servers) as connection:
+        async with running_connection(servers) as connection:
             await until(lambda connection=connection: connection.phase == "failed")
-            assert (await said(connection))[0]
+            assert (await call_echo(connection))[0]
             assert servers.tries == 1
             await connection.reconnect_and_wait()
             assert (connection.phase, servers.tries) == ("ready", 2)
 
 
 async def test_a_bug_in_a_library_ends_one_try_and_no_more():
-    async with kept(Servers(ValueError("secret detail"), ExceptionGroup("x", [OSError("y")]))) as connection:
+    async with running_connection(
+        Servers(ValueError("secret detail"), ExceptionGroup("x", [OSError("y")]))
+    ) as connection:
         await until(lambda: connection.phase == "waiting")
         assert "secret detail" not in connection.message
         await connection.reconnect_and_wait()
@@ -189,7 +191,7 @@ async def test_a_bug_in_a_library_ends_one_try_and_no_more():
 
 async def test_changed_lists_are_read_again():
     session = FakeSession()
-    async with kept(Servers(session)) as connection:
+    async with running_connection(Servers(session)) as connection:
         await connection.wait_for_attempt()
         session.changed(ServerTool("echo"), ServerTool("new", schema=SCHEMA))
         await until(lambda: len(connection.listing.tools) == 2)
@@ -197,17 +199,17 @@ async def test_changed_lists_are_read_again():
 
 async def test_a_disabled_server_is_off_and_says_so():
     servers = Servers()
-    async with kept(servers, command="true", disabled=True) as connection:
+    async with running_connection(servers, command="true", disabled=True) as connection:
         assert connection.phase == "off"
-        assert "switched off" in (await said(connection))[1]
+        assert "switched off" in (await call_echo(connection))[1]
         assert servers.tries == 0
 
 
 async def test_a_server_that_wants_a_sign_in_waits_for_a_person():
     time, servers = Time(), Servers(LoginNeeded())
-    async with kept(servers, time) as connection:
+    async with running_connection(servers, time) as connection:
         await until(lambda: connection.phase == "login")
-        assert "sign in" in (await said(connection))[1]
+        assert "sign in" in (await call_echo(connection))[1]
         assert time.sleeps == []
 
 
@@ -222,7 +224,7 @@ async def test_signing_in_may_take_longer_than_connecting():
             async with super().connection(on_phase) as session:
                 yield session
 
-    async with kept(Guarded(), connect_s=0.02, login=login) as connection:
+    async with running_connection(Guarded(), connect_s=0.02, login=login) as connection:
         await connection.wait_for_attempt()
         assert (connection.phase, connection.health().login) == ("login", "https://auth.example/?state=s")
         # Longer than a server may take: it is a person's time that passes.
@@ -237,19 +239,21 @@ async def test_signing_in_may_take_longer_than_connecting():
 
 async def test_secrets_are_in_no_message():
     failing = Servers(Unavailable("Wrong key hunter2hunter2."))
-    async with kept(failing, url="https://x.example", headers={"A": "hunter2hunter2"}) as connection:
+    async with running_connection(
+        failing, url="https://x.example", headers={"A": "hunter2hunter2"}
+    ) as connection:
         await until(lambda: connection.phase == "waiting")
         assert connection.message == "Wrong key ***."
 
 
 async def test_other_requests_are_answered_or_refused_with_a_sentence():
     session = FakeSession()
-    async with kept(Servers(session)) as connection:
+    async with running_connection(Servers(session)) as connection:
         await connection.wait_for_attempt()
         person = Person()
         content = await connection.request(lambda one: one.read("a://b", person.keep))
         assert content[0].text == "a://b"
-    async with kept(Servers(REFUSED, REFUSED)) as connection:
+    async with running_connection(Servers(REFUSED, REFUSED)) as connection:
         await until(lambda: connection.phase == "waiting")
         with pytest.raises(Unavailable) as refused:
             await connection.request(lambda one: one.read("a://b", person.keep))
@@ -263,21 +267,21 @@ async def test_a_call_that_waits_for_a_server_that_is_removed_fails_with_a_sente
             await anyio.sleep_forever()
             yield
 
-    time, found = Time(), []
+    time, outcomes = Time(), []
     about = server_config()
     connection = McpConnection(
         about, Journal((), time.now), Hanging().connection, connect_s=60, now=time.now, sleep=time.sleep
     )
 
     async def call():
-        found.append(await said(connection))
+        outcomes.append(await call_echo(connection))
 
     async with anyio.create_task_group() as others, anyio.create_task_group() as keeping:
         keeping.start_soon(connection.run)
         others.start_soon(call)
         await until(lambda: connection.phase == "starting")
         keeping.cancel_scope.cancel()
-    assert found == [(True, "The tool server s was removed.")]
+    assert outcomes == [(True, "The tool server s was removed.")]
 
 
 async def test_what_a_library_raises_in_a_call_is_a_failed_outcome():
@@ -285,9 +289,9 @@ async def test_what_a_library_raises_in_a_call_is_a_failed_outcome():
         async def call_tool(self, *arguments):
             raise KeyError("secret detail")
 
-    async with kept(Servers(Broken())) as connection:
+    async with running_connection(Servers(Broken())) as connection:
         await connection.wait_for_attempt()
-        failed, text = await said(connection)
+        failed, text = await call_echo(connection)
         assert failed
         assert "secret detail" not in text
 
@@ -303,7 +307,7 @@ async def test_a_server_whose_lists_change_whenever_they_are_read_is_not_read_al
             return listing
 
     time, session = Time(), Restless()
-    async with kept(Servers(session), time) as connection:
+    async with running_connection(Servers(session), time) as connection:
         await connection.wait_for_attempt()
         await until(lambda: time.sleeps)
         assert session.reads == 2
@@ -314,5 +318,5 @@ async def test_a_server_whose_lists_change_whenever_they_are_read_is_not_read_al
 
 async def test_a_name_nobody_knows_yet_is_tried_again():
     servers = Servers(BadRequest("No address is known.", code="unknown_host"))
-    async with kept(servers) as connection:
+    async with running_connection(servers) as connection:
         await until(lambda: connection.phase == "waiting")

@@ -65,7 +65,7 @@ def test_other_programs_spellings_are_understood(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "sentence"),
     [
         ("{", "not valid JSON"),
         ("[]", "must contain"),
@@ -76,10 +76,10 @@ def test_other_programs_spellings_are_understood(tmp_path):
         ({"mcpServers": {"a/b": {"command": "x"}}}, "a/b"),
     ],
 )
-def test_a_file_that_makes_no_sense_stops_the_start_with_a_sentence(tmp_path, content, said):
+def test_a_file_that_makes_no_sense_stops_the_start_with_a_sentence(tmp_path, content, sentence):
     with pytest.raises(StartFailed) as failed:
         load(Mcp(file=file(tmp_path, content)), {})
-    assert said in failed.value.message
+    assert sentence in failed.value.message
 
 
 def test_a_file_that_is_not_there_stops_the_start(tmp_path):
@@ -89,9 +89,9 @@ def test_a_file_that_is_not_there_stops_the_start(tmp_path):
 
 def test_an_added_server_gets_nothing_of_the_environment(monkeypatch):
     monkeypatch.setenv("SECRET", "s3cret")
-    made = parse_new("web", {"url": "https://web.example/?k=${SECRET}"}, keyed=False, taken=())
-    assert made.server.url.endswith("${SECRET}")
-    assert made.source == "admin"
+    config = parse_new("web", {"url": "https://web.example/?k=${SECRET}"}, keyed=False, taken=())
+    assert config.server.url.endswith("${SECRET}")
+    assert config.source == "admin"
 
 
 def test_a_command_is_added_only_with_a_key():
@@ -114,9 +114,9 @@ def test_a_server_that_makes_no_sense_is_refused(config):
 
 
 def test_what_is_kept_can_be_read_again():
-    made = parse_new("x", {"url": "https://x", "headers": {"A": "secret-1"}}, keyed=False, taken=())
-    (again,) = parse_rows([Row("x", dump(made.server))])
-    assert again == made
+    config = parse_new("x", {"url": "https://x", "headers": {"A": "secret-1"}}, keyed=False, taken=())
+    (loaded,) = parse_rows([Row("x", dump(config.server))])
+    assert loaded == config
 
 
 def test_a_row_nobody_understands_is_passed_over():
@@ -124,6 +124,6 @@ def test_a_row_nobody_understands_is_passed_over():
 
 
 def test_what_people_see_of_a_server_has_no_secret_in_it():
-    made = parse_new("x", {"url": "https://ann:pa55word@x.example/mcp?key=abc123"}, keyed=False, taken=())
-    assert made.address == "https://x.example/mcp"
-    assert {"pa55word", "abc123"} <= set(made.secrets)
+    config = parse_new("x", {"url": "https://ann:pa55word@x.example/mcp?key=abc123"}, keyed=False, taken=())
+    assert config.address == "https://x.example/mcp"
+    assert {"pa55word", "abc123"} <= set(config.secrets)
