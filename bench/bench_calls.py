@@ -148,7 +148,7 @@ async def _chat(server: Server) -> None:
 
 
 async def soak(options: argparse.Namespace, spoken: list[Clip]) -> list[Row]:
-    """Callers who talk for as long as they were told to, hanging up every half minute."""
+    """Callers who talk for the given time, hanging up every half minute."""
     end = time.monotonic() + options.soak * 60
     with serving(
         "scripted", "--log-level", "warning", **MANY | {"DUOLOGUE_VOICE__SEATS": str(options.callers)}
@@ -168,7 +168,7 @@ async def soak(options: argparse.Namespace, spoken: list[Clip]) -> list[Row]:
             kept.append({process: memory(process) for process in processes})
             _gather(total, around)
         seats = await _free_seats(server, options.callers)
-        # The first minutes fill what is kept on purpose; whatever leaks goes on in the second half.
+        # Caches fill in the first minutes; a leak still grows in the second half.
         points = kept[0], kept[len(kept) // 2], kept[-1]
         grown = {process: points[2][process] - points[1][process] for process in processes}
         log = server.log.read_text()

@@ -73,7 +73,7 @@ COMMON = (
 
 
 def words() -> tuple[list[str], list[float]]:
-    """A vocabulary of 30,000 words, and how often each is said: a few all the time, most of them rarely."""
+    """A vocabulary of 30,000 words, with frequencies: a few are very common, most are rare."""
     chance = random.Random(4)
     made = {"".join(chance.choices(SYLLABLES, k=chance.randint(2, 5))): None for _ in range(40_000)}
     vocabulary = [*COMMON, *list(made)[: 30_000 - len(COMMON)]]

@@ -44,7 +44,7 @@ Json = dict[str, Any]
 
 
 class Disorder(Exception):
-    """Something was left behind, or took too long."""
+    """Something leaked or took too long."""
 
 
 class Server:
@@ -87,7 +87,7 @@ class Server:
         return next(int(row["process"]) for row in rows if row["engine"] == engine)
 
     async def rest(self) -> None:
-        """Until the workers are ready, every slot and seat is back and nobody waits."""
+        """Wait until the workers are ready, every slot and seat is free and no request waits."""
         end = time.monotonic() + REST_SECONDS
         while True:
             status = await self.get("/status")
@@ -457,7 +457,7 @@ async def killing_the_voice(server: Server, dice: random.Random) -> int:
 
 
 async def stopping(server: Server, dice: random.Random) -> int:
-    """The worker stands still for a moment in which clients come, cancel and go; then it goes on."""
+    """Suspend the worker briefly while clients connect, cancel and disconnect, then resume it."""
     worker = await server.worker()
     os.kill(worker, signal.SIGSTOP)
     try:
@@ -477,7 +477,7 @@ async def stopping(server: Server, dice: random.Random) -> int:
 
 
 async def hanging(server: Server, dice: random.Random) -> int:
-    """The worker stands still for good: it is given up after half a minute, its replies end, another one answers."""
+    """Suspend the worker: it is given up after half a minute, its replies end, and a new worker answers."""
     worker = await server.worker()
     caller = await call(server, post(chat("/say Hello\n/hang", stream=True)))
     await caller.until(b"Hello")
@@ -596,7 +596,7 @@ def main() -> None:
                 server.process.wait()
         if "Traceback" in (logged := server.log.read_text(errors="replace")):
             raise SystemExit("chaos: the log has a trace\n" + logged[-5000:])
-    print("chaos: nothing was left behind")
+    print("chaos: no leaks found")
 
 
 if __name__ == "__main__":

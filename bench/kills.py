@@ -47,12 +47,12 @@ Json = dict[str, Any]
 
 
 class Disorder(Exception):
-    """Something is not as it was said to be."""
+    """Something the server confirmed is missing or wrong."""
 
 
 @dataclass
 class Promise:
-    """What the server has said is kept, and what the client has seen of the reply."""
+    """What the server confirmed as stored, and the part of the reply that the client saw."""
 
     titles: dict[str, str] = field(default_factory=dict)
     drafts: dict[str, str] = field(default_factory=dict)
@@ -173,7 +173,7 @@ def text_of(row: Json) -> str:
 
 
 async def look(server: Server, promise: Promise, killed: float) -> tuple[float, str]:
-    """Compare what is there with what was said; seconds of text that are missing, and the row that was cut."""
+    """Compare the stored data with the confirmed; returns the seconds of text missing and the interrupted message."""
     async with server.client() as client:
         for id, title in promise.titles.items():
             found = (await command(client, "GET", f"/conversations/{id}"))["conversation"]

@@ -25,7 +25,7 @@ from .sounds import Clip, Noise, Voices, cough, hum, scaled
 RESTS = 3.0
 """Seconds after which a server that only listens will say nothing more."""
 PATIENCE = 25.0
-"""Seconds of waiting for anything; then the scenario goes on and its recording says so."""
+"""Longest wait for any event, in seconds; then the scenario continues, and its recording notes the timeout."""
 
 
 class Microphone:
@@ -226,7 +226,7 @@ async def perform(
     """Call the server and do what the scenario says; `marked` is called at every `mark` of it."""
     recording = Recording(scenario.name, scenario.caller.holds)
     for step in scenario.steps:
-        # Made before the call, so that nobody waits for it in the middle.
+        # Synthesised before the call, so that the call does not wait for it.
         if step.action in ("say", "murmur"):
             await voices.say(str(step.value), step.voice or scenario.caller.voice, scenario.caller.speed)
     performance: Performance | None = None

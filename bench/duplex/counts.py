@@ -1,4 +1,4 @@
-"""The two counts of hundreds: what is kept of replies that were talked over, and what still comes after a cancel."""
+"""Two checks by the hundred: the history after interrupted replies, and what still arrives after a cancel."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def a_text(chance: random.Random, words: int) -> str:
 
 
 async def histories(times: int, seed: int = 1) -> Count:
-    """Interrupt a reply at a random word by voice: what is kept must be what was heard, to the word, and the next prompt must
+    """Interrupt a reply at a random word by voice: the history must be what was heard, to the word, and the next prompt must
     say so."""
     count, chance = Count(), random.Random(seed)
     while count.tried < times:

@@ -37,9 +37,9 @@ class Crowd:
     """What became of all callers together. Seconds."""
 
     onsets: list[float] = field(default_factory=list)
-    """How long after the beginning of speech the server said that it hears somebody."""
+    """Delay from the beginning of speech to the server's status `hearing`."""
     transcripts: list[float] = field(default_factory=list)
-    """How long after the end of what was said its transcript stood."""
+    """Delay from the end of speech to its final transcript."""
     gaps: list[float] = field(default_factory=list)
     replies: int = 0
     interrupted: int = 0
@@ -69,7 +69,7 @@ class Member:
         self._onset: float | None = None
         self._end: float | None = None
         self.written = anyio.Event()
-        """Set when what was said last has its transcript."""
+        """Set when the latest utterance has its transcript."""
         self._marks: set[str] = set()
 
     @property
@@ -95,7 +95,7 @@ class Member:
                 self._check(str(message.get("text")))
 
     def _check(self, text: str) -> None:
-        """Every caller has a word of its own, which its replies begin with; another's is somebody else's reply."""
+        """Every caller has its own word, with which its replies begin; another word means another caller's reply."""
         names = [word.strip(".,") for word in text.split() if word.startswith("Caller")]
         if (
             names
@@ -148,7 +148,7 @@ async def speak_all_the_time(member: Member, call: Any) -> None:
 
 
 async def converse(member: Member, call: Any) -> None:
-    """A call as a soak wants it: replies heard to their end, talked over, ended by button and by text."""
+    """A call of the soak test: replies are heard to the end, talked over, ended by button and by text."""
     while True:
         await call.send("text", text=member.script())
         await anyio.sleep(member.chance.uniform(1.0, 6.0))

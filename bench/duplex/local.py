@@ -1,4 +1,4 @@
-"""A call without socket, process and model, on a clock that moves when it is told to: for counts that need hundreds.
+"""A call without socket, process and model, on a manually advanced clock: for checks that run by the hundred.
 
 Everything between the client's messages and the engines is the real thing: the gateway's `Call` with its history and its
 encoder, and the session with its machines. The voice is the scripted one, whose every word takes the same time, so that what
@@ -64,7 +64,7 @@ class _Loudness:
         return self
 
     def release(self, detector: object) -> None:
-        """Nothing is kept."""
+        """Stores nothing."""
 
     def probability(self, frame: bytes) -> float:
         return 0.95 if max(array("h", frame)) > 1000 else 0.02
@@ -77,7 +77,7 @@ class _Loudness:
 
 
 class Recogniser:
-    """Hears the text it was told it would hear, at four words a second."""
+    """Recognises the text it was given in advance, at four words per second."""
 
     name, languages, partial_results, word_timestamps, limitation = "told", ("en",), True, True, ""
 
@@ -119,7 +119,7 @@ class _Seat:
         self._arrived = anyio.Event()
 
     async def places(self) -> AsyncGenerator[None]:
-        """Nobody waits."""
+        """The queue is always empty."""
         return
         yield
 
@@ -143,7 +143,7 @@ class _Seat:
 
 
 class LocalCall:
-    """One call and whoever is at its other end."""
+    """One call and its caller."""
 
     def __init__(self, tasks: anyio.abc.TaskGroup, *, holds: bool = True) -> None:
         self.clock = StepClock()
@@ -151,9 +151,9 @@ class LocalCall:
         self.recogniser = Recogniser()
         self.requests: list[ChatRequest] = []
         self.text = ""
-        """What the model answers, whatever it is asked,"""
+        """What the model answers to every prompt."""
         self.pace = 0.0
-        """and how many seconds it takes over each word."""
+        """Seconds the model takes per word."""
         self.messages: list[dict[str, Any]] = []
         self.sounded = bytearray()
         self._tasks = tasks

@@ -1,4 +1,4 @@
-"""What both sides of a call said, sample by sample on one clock, and what was told meanwhile.
+"""Both sides of a call, sample by sample on one clock, with the messages in between.
 
 The left channel is what the caller said (16 kHz), the right one what the caller heard (24 kHz); both grow by the same 20 ms
 at a time, so that second n is second n in both. Everything else carries its second.
@@ -53,7 +53,7 @@ class Recording:
 
     name: str = ""
     marks: bool = True
-    """The server is told what was played; of a client of few words it can only reckon."""
+    """Whether the client reports what it played; without reports the server can only estimate it."""
     deeds: list[Deed] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
     replies: dict[int, bytes] = field(default_factory=dict)

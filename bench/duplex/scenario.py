@@ -61,7 +61,7 @@ class Scenario:
     name: str
     about: str
     server: str = "bundled"
-    """`bundled`: duologue-mini; `scripted`: the engine that says what it is told."""
+    """`bundled`: duologue-mini; `scripted`: the engine that answers by script."""
     caller: Caller = Caller()
     start: Mapping[str, Any] = field(default_factory=dict)
     times: int = 1

@@ -1,4 +1,4 @@
-"""What a recording says, by plain arithmetic: times, counts and comparisons. Nothing here judges what was said.
+"""Scores a recording by arithmetic: times, counts and comparisons. The content of replies is not judged.
 
 The figures follow the definitions of the Full-Duplex-Bench papers, written anew: a take-over is speech of the server before
 the caller's turn is over, a latency runs from the caller's last audible sample to the first audible one of the answer, a stop
@@ -27,7 +27,7 @@ COMPARED = 2400
 RISEN, FADED = 120, 600
 """Samples in which a reply rises after a silence, and at most those that a fade changes around one."""
 MILLISECOND = SPOKEN_RATE // 1000
-"""Captions are told in whole ones."""
+"""Captions are given in whole ones."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Latency:
 
 @dataclass(frozen=True)
 class Stop:
-    """One interruption: how long after its onset the reply fell silent, was held, and was over for good. None: never."""
+    """One interruption: how long after its onset the reply fell silent, was paused, and ended. None: never."""
 
     silent: float | None
     held: float | None
@@ -62,7 +62,7 @@ class Continuity:
 
 
 def segments(sound: numpy.ndarray, rate: int = SPOKEN_RATE) -> list[tuple[float, float]]:
-    """Where somebody speaks: from the first to the last audible sample between silences of MERGED."""
+    """Intervals of speech: from the first to the last audible sample between silences of MERGED."""
     loud = numpy.flatnonzero(numpy.abs(sound.astype(numpy.int32)) > AUDIBLE)
     if not len(loud):
         return []
@@ -78,7 +78,7 @@ def deeds(recording: Recording, tag: str) -> list[Deed]:
 
 
 def latency(recording: Recording, deed: Deed) -> Latency | None:
-    """Of the answer to something that was said; None where none came before the caller's next deed."""
+    """Of the answer to an utterance; None if none came before the caller's next action."""
     following = [other.start for other in recording.deeds if other.start > deed.end]
     end = min(following, default=recording.seconds)
     first = next((start for start, _ in segments(recording.sounded) if deed.end < start < end), None)
@@ -99,7 +99,7 @@ def latency(recording: Recording, deed: Deed) -> Latency | None:
 
 
 def takeover(recording: Recording, deed: Deed) -> bool | None:
-    """Whether the server spoke while the caller paused in the middle of what they said; None where they did not pause."""
+    """Whether the server spoke while the caller paused in the middle of an utterance; None if they did not pause."""
     if not deed.pauses:
         return None
     return any(start < deed.end and end > deed.pauses[0][0] for start, end in segments(recording.sounded))
@@ -148,7 +148,7 @@ def _last_sound(sound: numpy.ndarray, start: float, end: float) -> float:
 
 
 def ended_by(recording: Recording, deed: Deed, within: float = 3.0) -> bool:
-    """Whether a reply was interrupted for good within so many seconds of a deed's end, and before the next deed."""
+    """Whether a reply was interrupted within so many seconds of an action's end, and before the next action."""
     following = [other.start for other in recording.deeds if other.start > deed.end]
     until = min([*following, deed.end + within])
     return any(deed.start <= each.at < until for each in recording.of("interrupt"))
@@ -164,7 +164,7 @@ def heard_exactly(recording: Recording, reply: int, words: Sequence[tuple[str, f
     no fewer. `words` are its words and their times in the reply."""
     done = next((each.body for each in recording.of("reply_done", reply)), {})
     played = recording.heard.get(reply, 0)
-    # A reply that is cut fades out; whether a word that ends within the fade was heard, nobody can say.
+    # An interrupted reply fades out; a word that ends within the fade may or may not have been heard.
     slack = DROP_FADE if done.get("ending") != "spoken" else 0
     counts = {
         sum(round(end * SPOKEN_RATE) <= to for _, _, end in words)
@@ -235,7 +235,7 @@ def continuity(sounded: numpy.ndarray, reply: numpy.ndarray) -> Continuity:
             wrong += 1
             break
         pauses += 1
-        # Where exactly a fade ended nobody can tell: its last samples are as good as silent.
+        # The exact end of a fade cannot be measured: its last samples are almost silent.
         lost += _audible(reply[place + FADED : found - RISEN])
         repeated += _audible(reply[found - RISEN : place + min(stopped - at, FADED)])
         at, place = begins + RISEN, found

@@ -18,7 +18,7 @@ from typing import Any
 from load import free_port, wait_ready
 
 ARGUMENTS: dict[str, list[str]] = {"bundled": [], "scripted": ["--engine", "scripted"]}
-"""What each kind of server is started with: duologue-mini, or the engine that says what it is told."""
+"""The flags of each kind of server: duologue-mini, or the engine that answers by script."""
 VOICE_SECONDS = 90.0
 Json = dict[str, Any]
 

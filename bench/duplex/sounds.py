@@ -18,7 +18,7 @@ from duologue.values.audio import HEARD_RATE, SPOKEN_RATE
 
 Sound = numpy.ndarray
 AUDIBLE = 200
-"""A sample louder than this is no silence: -44 dBFS."""
+"""A sample louder than this is not silence: -44 dBFS."""
 LOUDNESS = -20.0
 """dBFS (mean over its sounding parts) that a caller speaks at."""
 _PAUSE = re.compile(r"\s*\[([0-9.]+)\]\s*")
@@ -130,7 +130,7 @@ def cough(seconds: float = 0.2, loudness: float = -16.0, seed: int = 1) -> Clip:
 
 
 def hum(seconds: float = 0.45, loudness: float = -24.0, pitch: float = 120.0) -> Clip:
-    """Somebody's "mhm", which espeak would spell out: two bumps of a hummed tone, the second one higher, a breath between."""
+    """A spoken "mhm", which espeak would spell out: two bumps of a hummed tone, the second one higher, a breath between."""
     count = round(seconds * HEARD_RATE)
     at = numpy.arange(count) / count
     hertz = pitch * numpy.where(at < 0.5, 1.0, 1.12)

@@ -13,7 +13,7 @@ from .recording import Recording
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table. `reached` None: there is no target, or nothing was measured."""
+    """One line of the table. `reached` is None without a target or a measurement."""
 
     what: str
     target: str
@@ -39,17 +39,17 @@ class Figures:
     """Of each length of pause: whether the server took over in it."""
     stops: list[scoring.Stop] = field(default_factory=list)
     in_a_word: list[scoring.Stop] = field(default_factory=list)
-    """Those of one word or two, which nobody knows before they are said."""
+    """Interruptions of one or two words, which are recognised only after they end."""
     few_words: list[scoring.Stop] = field(default_factory=list)
     """Those at clients that do not pause."""
     buttons: list[float] = field(default_factory=list)
     alarms: dict[str, list[bool]] = field(default_factory=dict)
-    """Of each kind of sound that was no interruption: whether it ended the reply."""
+    """For each kind of sound that was not an interruption: whether it ended the reply."""
     continuities: list[scoring.Continuity] = field(default_factory=list)
     kept: list[bool] = field(default_factory=list)
-    """Of each interrupted reply: whether what is kept of it is what was heard,"""
+    """Of each interrupted reply: whether the history has exactly what was heard."""
     reckoned: list[bool] = field(default_factory=list)
-    """the same of clients that do not say what they have played."""
+    """The same for clients that do not report what they played."""
     stale: int = 0
     cuts: int = 0
     gaps: list[float] = field(default_factory=list)
