@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 
 from duologue.config import Settings
-from duologue.config.words import all_settings
+from duologue.config.settings_reference import all_settings
 from duologue.engines.registry import LANGUAGE_ENGINES
 from duologue.errors import Problem
 from duologue.text.toolcalls import TOOL_FORMATS

@@ -42,10 +42,10 @@ def test_a_sound_machine_has_nothing_to_mend(tmp_path):
 
 def test_wrong_settings_are_told_and_end_the_round():
     def fail() -> Settings:
-        raise StartFailed("There is no setting prot.")
+        raise StartFailed("Unknown setting prot.")
 
     findings = examine(fail)
-    assert findings[-1] == Finding("problem", "settings", "There is no setting prot.")
+    assert findings[-1] == Finding("problem", "settings", "Unknown setting prot.")
     assert report(findings).endswith("1 problem to fix.")
 
 

@@ -12,7 +12,7 @@ from typer.main import get_command
 
 from duologue import __version__
 from duologue.cli import doctor, main
-from duologue.config.reading import FLAGS
+from duologue.config.loader import FLAGS
 from duologue.errors import StartFailed
 
 RUNNING = Path(__file__).parents[2] / "docs" / "running.md"

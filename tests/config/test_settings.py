@@ -1,4 +1,4 @@
-"""The tree: which workers follow from it, what cannot be changed, which engines it knows."""
+"""The settings tree: the workers it describes, immutability, and the known engines."""
 
 from typing import get_args
 
@@ -49,8 +49,8 @@ def test_workers_inherit_what_they_do_not_set():
         {"model": "big.gguf", "options": {"poll": 0}},
         {"upstream": {"url": "http://x"}},
     ]
-    found = entries(workers=workers, model="a.gguf", slots=2, options={"poll": 50, "flash": True})
-    assert found == [
+    workers_to_start = entries(workers=workers, model="a.gguf", slots=2, options={"poll": 50, "flash": True})
+    assert workers_to_start == [
         ("small", "llama", {"model": "a.gguf", "slots": 8, "poll": 50, "flash": True}),
         ("worker_1", "llama", {"model": "big.gguf", "slots": 2, "poll": 0, "flash": True}),
         ("worker_2", "remote", {"url": "http://x", "slots": 2, "poll": 50, "flash": True}),
@@ -78,20 +78,20 @@ def test_the_engines_one_can_name_are_the_engines_there_are():
 
 
 def test_every_setting_has_a_description():
-    from duologue.config.words import all_settings
+    from duologue.config.settings_reference import all_settings
 
     assert all(setting.field.description for setting in all_settings(Settings))
 
 
 @pytest.mark.parametrize(
-    ("said", "base"),
+    ("text", "base"),
     [("", ""), ("/", ""), ("talk", "/talk"), ("/talk/", "/talk"), ("/a/b.c", "/a/b.c"), (" /~me ", "/~me")],
 )
-def test_a_base_path_is_read_with_or_without_its_slashes(said, base):
-    assert Settings(base_path=said).base_path == base
+def test_a_base_path_is_read_with_or_without_its_slashes(text, base):
+    assert Settings(base_path=text).base_path == base
 
 
-@pytest.mark.parametrize("said", ["/a b", "/a//b", "/..", "/a/./b", "/ä", "https://x", "/a?b", "/a#b"])
-def test_a_base_path_that_is_none_is_refused(said):
+@pytest.mark.parametrize("text", ["/a b", "/a//b", "/..", "/a/./b", "/ä", "https://x", "/a?b", "/a#b"])
+def test_an_invalid_base_path_is_rejected(text):
     with pytest.raises(ValidationError, match="must be a path of letters, digits"):
-        Settings(base_path=said)
+        Settings(base_path=text)

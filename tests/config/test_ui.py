@@ -1,4 +1,4 @@
-"""The page's settings: switched off in three ways, and first values under the names a user's settings have."""
+"""The page's settings: three ways to switch it off, and the defaults of what users can change."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def refused(file: str) -> str:
 
 def test_the_page_is_served_and_has_no_first_values():
     assert settings().enabled is True
-    assert settings().defaults.said() == {}
+    assert settings().defaults.overrides() == {}
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ ui:
     system: Be brief.
     page: {theme: dark, announce: off, shortcuts: {new-chat: ""}}
 """
-    assert settings(file).defaults.said() == {
+    assert settings(file).defaults.overrides() == {
         "options": {"thinking": True, "sampling": {"temperature": 0.4}, "stop": ["END"]},
         "system": "Be brief.",
         "page": {"theme": "dark", "announce": "off", "shortcuts": {"new-chat": ""}},
@@ -68,7 +68,7 @@ def test_first_values_can_come_from_the_environment():
         "DUOLOGUE_UI__DEFAULTS__OPTIONS__SERVERS__BUILTIN": "false",
         "DUOLOGUE_UI__DEFAULTS__PAGE__LANGUAGE": "de",
     }
-    assert settings(environ=environ).defaults.said() == {
+    assert settings(environ=environ).defaults.overrides() == {
         "options": {"sampling": {"temperature": 0.4}, "servers": {"builtin": False}},
         "page": {"language": "de"},
     }
@@ -79,11 +79,11 @@ def test_first_values_can_come_from_the_environment():
     [
         (
             "page: {them: dark}",
-            "There is no setting ui.defaults.page.them (in duologue.yaml). Did you mean ui.defaults.page.theme?",
+            "Unknown setting ui.defaults.page.them (in duologue.yaml). Did you mean ui.defaults.page.theme?",
         ),
         (
             "options: {thinkin: true}",
-            "There is no setting ui.defaults.options.thinkin (in duologue.yaml). Did you mean ui.defaults.options.thinking?",
+            "Unknown setting ui.defaults.options.thinkin (in duologue.yaml). Did you mean ui.defaults.options.thinking?",
         ),
         (
             "options: {sampling: {temprature: 1}}",
@@ -100,11 +100,11 @@ def test_first_values_can_come_from_the_environment():
         ("system: [a]", "ui.defaults.system must be text (in duologue.yaml)."),
     ],
 )
-def test_a_wrong_first_value_is_told_its_name_and_the_nearest(text, sentence):
+def test_a_wrong_default_is_reported_with_its_name_and_the_nearest(text, sentence):
     assert refused(f"ui: {{defaults: {{{text}}}}}") == sentence
 
 
-def test_a_section_that_is_no_table_is_told_so():
+def test_a_section_that_is_not_a_table_is_reported():
     assert refused("ui: [1]") == "ui must be a table of settings: enabled, defaults (in duologue.yaml)."
 
 
@@ -122,5 +122,5 @@ def test_a_voice_can_be_among_the_first_values():
         "ui: {defaults: {page: {voice_response: true, voice: anna, voice_speed: 1.25, hold_to_talk: true}}}"
     )
     spoken = {"voice_response": True, "voice": "anna", "voice_speed": 1.25, "hold_to_talk": True}
-    assert settings(file).defaults.said() == {"page": spoken}
+    assert settings(file).defaults.overrides() == {"page": spoken}
     assert "ui.defaults.page.voice_speed" in refused("ui: {defaults: {page: {voice_speed: 9}}}")

@@ -1,4 +1,4 @@
-"""The settings of voice, as a voice worker is told them."""
+"""The voice settings, and the options passed to a voice worker."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def test_what_is_set_reaches_the_engine_and_what_is_not_is_absent():
     assert options["speaker"] == {"engine": "kokoro", "model": "82m", "threads": 2, "voice": "af_heart"}
 
 
-def test_engines_with_weights_are_told_where_to_look_and_which_device_to_use():
+def test_engines_with_weights_receive_the_models_folder_and_the_device():
     settings = VoiceSettings(recogniser=Recogniser(engine="whisper", model="small"), device="cuda:1")
     options = settings.engine_options(Path("/data/models"))
     assert options["recogniser"] == {

@@ -14,8 +14,8 @@ from msgspec import Struct
 from duologue.cli import model_commands
 from duologue.cli.doctor import check_gpu
 from duologue.config import Settings
-from duologue.config.reading import FILE_NAME
-from duologue.config.writing import model_line, write_model
+from duologue.config.file_editor import model_line, write_model
+from duologue.config.loader import FILE_NAME
 from duologue.engines.hardware import describe, probe_hardware
 from duologue.errors import BadRequest, Problem
 from duologue.models.catalogue import BUNDLED

@@ -1,6 +1,6 @@
-"""The settings: one frozen tree, read once at the start, handed out in parts. See `settings` for what there is."""
+"""The settings: one frozen tree, loaded once at startup; each part of the server is passed its section. `settings` defines them."""
 
-from duologue.config.reading import find_file, load
+from duologue.config.loader import find_file, load
 from duologue.config.section import Section
 from duologue.config.settings import Settings, WorkerEntry
 

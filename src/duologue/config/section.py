@@ -1,4 +1,4 @@
-"""What every part of the settings is: frozen, and strict about names."""
+"""The base class of every section of the settings."""
 
 from __future__ import annotations
 
@@ -6,4 +6,6 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Section(BaseModel):
+    """Immutable; rejects unknown names; keeps rejected values out of error messages, since they may be keys."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)

@@ -1,6 +1,7 @@
 """The tree of settings: names, types, limits, defaults and a description of each.
 
-Knows no file, no environment and no engine beyond its name. Rooms are handed their part as arguments.
+Pure data: `loader` fills it from the file, the environment and the flags. Each part of the server is passed its section
+as an argument.
 """
 
 from __future__ import annotations
@@ -52,14 +53,14 @@ Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 class UpstreamSettings(Section):
     url: HttpUrl = Field(
-        default="", description="An OpenAI-compatible server that answers instead of a local model."
+        default="", description="An OpenAI-compatible server to use instead of a local model."
     )
-    key: SecretStr | None = Field(default=None, description="The key for that server.")
+    key: SecretStr | None = Field(default=None, description="The API key for that server.")
     model: str = Field(default="", description="The model to use there; empty: the first one it lists.")
 
 
 class EngineSettings(Section):
-    """What a worker loads. At the top of the tree these are the defaults of every worker."""
+    """What a worker loads. At the top level of the settings these are the defaults for all workers."""
 
     engine: EngineName | None = Field(
         default=None,
@@ -85,7 +86,7 @@ class EngineSettings(Section):
         default=None, ge=-1, description="Layers of the model on the GPU; -1: all; empty: as many as fit."
     )
     batch: Positive | None = Field(
-        default=None, description="Prompt tokens read in one step; empty: the engine's default."
+        default=None, description="Prompt tokens processed in one step; empty: the engine's default."
     )
     options: dict[str, Any] = Field(
         default={}, description="Further options of the engine, under its own names."
@@ -94,17 +95,17 @@ class EngineSettings(Section):
 
 class WorkerSettings(EngineSettings):
     name: str = Field(
-        default="", description="Its name in /status and the log; empty: worker_0, worker_1 ..."
+        default="", description="The worker's name in /status and the log; empty: worker_0, worker_1 ..."
     )
 
 
 class WorkerEntry(WorkerSettings):
-    """A worker as it will be started: nothing left to inherit. `model` empty is the bundled model."""
+    """A worker with all inherited values filled in. An empty `model` means the bundled model."""
 
     engine: EngineName
 
     def engine_options(self) -> dict[str, object]:
-        """The options its engine loads with, plain values only; what was not set is absent."""
+        """The options passed to the engine, as plain values; unset ones are absent."""
         sizes: dict[str, object] = {"slots": self.slots, "context": self.context}
         if self.engine == "remote":
             key = self.upstream.key.get_secret_value() if self.upstream.key else None
@@ -117,22 +118,22 @@ class WorkerEntry(WorkerSettings):
 
 class Log(Section):
     level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="The lowest level that is logged."
+        default="info", description="The lowest level to log."
     )
     format: Literal["text", "json"] = Field(
-        default="text", description="Lines for people, or one JSON object per line."
+        default="text", description="Readable lines (`text`), or one JSON object per line (`json`)."
     )
 
 
 class QueueSettings(Section):
     limit: Positive = Field(
-        default=1000, description="Requests that may wait for a slot; the next is refused."
+        default=1000, description="Requests that may wait for a slot; further ones are refused."
     )
 
 
 class LimitSettings(Section):
     body_mb: Positive = Field(default=64, description="Largest request body or socket message, in megabytes.")
-    text_mb: Positive = Field(default=1, description="Most text in one request, in megabytes.")
+    text_mb: Positive = Field(default=1, description="Maximum text in one request, in megabytes.")
     messages: Positive = Field(
         default=10_000, description="Messages per request, including their parts and tool calls."
     )
@@ -142,14 +143,12 @@ class LimitSettings(Section):
     blob_mb: Positive = Field(default=256, description="Largest attached file, in megabytes.")
     image_megapixels: Annotated[float, Field(gt=0, le=100)] = Field(
         default=4.0,
-        description="Largest picture given to a model, in megapixels; larger ones are scaled down.",
+        description="Largest image passed to a model, in megapixels; larger ones are scaled down.",
     )
     document_pages: Positive = Field(
-        default=50, description="Most pages of a document given to a model as pictures."
+        default=50, description="Maximum pages of a document passed to a model as images."
     )
-    import_mb: Positive = Field(
-        default=256, description="Largest file of conversations to import, in megabytes."
-    )
+    import_mb: Positive = Field(default=256, description="Largest conversation file to import, in megabytes.")
     attachments: Positive = Field(default=32, description="Files per message.")
     audio_mb: Positive = Field(default=25, description="Largest recording to transcribe, in megabytes.")
     audio_minutes: Annotated[float, Field(gt=0, le=1440)] = Field(
@@ -163,7 +162,7 @@ class Chat(Section):
         description="The protocol of /ws/chat: `chat`, calls (`voice`), or decided by the first message (`auto`).",
     )
     first_frame_s: Seconds = Field(
-        default=120, description="Seconds until a chat socket that has sent nothing is closed."
+        default=120, description="Seconds until a chat socket that has not sent anything is closed."
     )
     idle_s: Seconds = Field(
         default=600, description="Seconds until a chat socket that is idle between requests is closed."
@@ -181,7 +180,7 @@ class RunSettings(Section):
     )
     max_turns: Positive = Field(
         default=10,
-        description="Model turns of a reply with tool calls before it asks whether to continue.",
+        description="Model turns with tool calls in one reply before the user is asked whether to continue.",
     )
     parallel_calls: Positive = Field(default=4, description="Tool calls of one turn that run in parallel.")
     pending: Positive = Field(
@@ -189,30 +188,30 @@ class RunSettings(Section):
     )
     titles: Literal["first", "model"] = Field(
         default="first",
-        description="Titles of conversations: the `first` words, or written by the `model` soon after.",
+        description="Conversation titles: the `first` words of the conversation, or written by the `model`.",
     )
 
 
 class McpServer(Section):
-    """One MCP server, in the words of the familiar `mcpServers` JSON."""
+    """One MCP server, with the field names of the common `mcpServers` JSON."""
 
     command: str = Field(
-        default="", description="A program that speaks MCP on its standard input and output."
+        default="", description="A program that speaks MCP over its standard input and output."
     )
     args: tuple[str, ...] = Field(default=(), description="Its arguments.")
     env: dict[str, str] = Field(
-        default={}, description="Environment variables added to a safe few that it inherits."
+        default={}, description="Environment variables, in addition to a small safe set that is inherited."
     )
-    cwd: UserPath | None = Field(default=None, description="The folder it runs in.")
-    url: HttpUrl = Field(default="", description="Instead of a command: the address of a server.")
+    cwd: UserPath | None = Field(default=None, description="The working folder of the command.")
+    url: HttpUrl = Field(default="", description="The address of a server, instead of a command.")
     type: Literal["", "stdio", "http", "streamable-http", "sse"] = Field(
         default="", description="The transport; empty: stdio for a command, else streamable HTTP, then SSE."
     )
     headers: dict[str, SecretStr] = Field(default={}, description="HTTP headers sent with every request.")
-    disabled: bool = Field(default=False, description="Keep the entry, but do not connect.")
+    disabled: bool = Field(default=False, description="Keep the entry but do not connect.")
 
     @model_validator(mode="after")
-    def _one_way(self) -> McpServer:
+    def _check_transport(self) -> McpServer:
         if bool(self.command) == bool(self.url):
             raise ValueError("needs either a command or a url")
         return self
@@ -220,13 +219,13 @@ class McpServer(Section):
 
 class Mcp(Section):
     servers: dict[str, McpServer] = Field(
-        default={}, description="MCP servers by name, as in the `mcpServers` of other programs' JSON."
+        default={}, description="MCP servers by name, in the format of `mcpServers` in other programs."
     )
     file: UserPath | None = Field(
-        default=None, description="A JSON file with `mcpServers`, added to the servers above."
+        default=None, description="A JSON file with `mcpServers`, in addition to the servers above."
     )
     connect_s: Seconds = Field(
-        default=30, description="Seconds a server may take to start and list what it offers."
+        default=30, description="Seconds a server may take to start and list its tools."
     )
 
 
@@ -236,21 +235,22 @@ class Tools(Section):
     )
     private_addresses: tuple[str, ...] = Field(
         default=(),
-        description="Hosts or networks in private ranges that tools may reach, as host, address or 10.0.0.0/8.",
+        description="Private hosts or networks that tools may access, such as a host name, an address or 10.0.0.0/8.",
     )
 
 
 class Tls(Section):
     enabled: bool = Field(
-        default=False, description="Serve HTTPS, with a certificate created for this machine if none is set."
+        default=False,
+        description="Serve HTTPS, with a certificate generated for this machine if none is set.",
     )
-    certificate: UserPath | None = Field(default=None, description="A certificate chain of your own, as PEM.")
+    certificate: UserPath | None = Field(default=None, description="Your own certificate chain, as PEM.")
     private_key: UserPath | None = Field(default=None, description="Its private key, as PEM.")
 
 
 class Eta(Section):
     chat_s: Seconds = Field(
-        default=15, description="Expected seconds per chat until some have been measured."
+        default=15, description="Assumed seconds per chat until real durations are known."
     )
     alpha: float = Field(
         default=0.3, gt=0, le=1, description="Weight of the latest duration in the moving average."
@@ -258,10 +258,11 @@ class Eta(Section):
 
 
 class Settings(EngineSettings):
-    """Everything an operator can set. Derived values are properties."""
+    """All settings. Derived values are properties."""
 
     host: str = Field(
-        default="127.0.0.1", description="The address to listen on; any address but loopback needs a key."
+        default="127.0.0.1",
+        description="The address to listen on; addresses other than loopback require a key.",
     )
     port: int = Field(
         default=8006, ge=0, le=65535, description="The port of the page and the APIs; 0: any free port."
@@ -275,9 +276,9 @@ class Settings(EngineSettings):
     )
     key: SecretStr | None = Field(
         default=None,
-        description="A key that requests may use; empty: those of `duologue key`, or none on loopback.",
+        description="A key that clients may use; empty: the keys made with `duologue key`, or no key on loopback.",
     )
-    key_file: UserPath | None = Field(default=None, description="A file that holds the key.")
+    key_file: UserPath | None = Field(default=None, description="A file that contains the key.")
     insecure_http: bool = Field(
         default=False, description="Allow plain HTTP on an address that other machines can reach."
     )
@@ -285,10 +286,11 @@ class Settings(EngineSettings):
         default=(), description="Host names of this server besides localhost and the machine's own."
     )
     allow_origins: tuple[str, ...] = Field(
-        default=(), description="Further web origins whose pages may use this server, as https://name:port."
+        default=(),
+        description="Additional web origins whose pages may use this server, such as https://name:port.",
     )
     base_path: BasePath = Field(
-        default="", description="The path everything is served under, such as /talk; empty: none."
+        default="", description="The path prefix of all URLs, such as /talk; empty: none."
     )
     proxies: tuple[str, ...] = Field(
         default=(),
@@ -296,7 +298,7 @@ class Settings(EngineSettings):
     )
     ui: Ui = Ui()
     aliases: dict[str, str] = Field(
-        default={}, description="Alternative names of models: each name with the model it stands for."
+        default={}, description="Alternative model names: a table of alias and model."
     )
     workers: tuple[WorkerSettings, ...] = Field(
         default=(),
@@ -321,12 +323,11 @@ class Settings(EngineSettings):
         """The workers to start. Without `workers`: one for the model, one for the upstream, or the bundled model."""
         if self.workers:
             return tuple(self._entry(worker, number) for number, worker in enumerate(self.workers))
-        own = WorkerSettings()
         if self.model and self.upstream.url and self.engine is None:
             local = WorkerSettings(engine="llama")
             remote = WorkerSettings(engine="remote")
             return (self._entry(local, 0), self._entry(remote, 1))
-        return (self._entry(own, 0),)
+        return (self._entry(WorkerSettings(), 0),)
 
     def _entry(self, worker: WorkerSettings, number: int) -> WorkerEntry:
         fields = {name: getattr(self, name) for name in EngineSettings.model_fields}

@@ -1,7 +1,7 @@
-"""The page's settings: whether it is served, and the first values of what its users may set for themselves.
+"""The page's settings: whether it is served, and the defaults of what users can change themselves.
 
-Owns the names a user's settings have (`options`, `system`, `page`), as far as an operator may set them. Whether an
-option's value is right is the business of whoever makes replies.
+Mirrors the structure of a user's own settings (`options`, `system`, `page`). Sampling parameters are checked here by name
+only; their values are checked when a reply is requested.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ def _known_sampling(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _unquoted_off(value: object) -> object:
-    # In YAML a bare `off` is false.
+    # YAML 1.1 reads a bare `off` as false.
     return "off" if value is False else value
 
 
 class UiOptions(Section):
-    """How replies are made, as in `options` of a user's settings."""
+    """Generation options, as in `options` of a user's settings."""
 
     model: str | None = Field(default=None, description="The model of new chats; empty: the default one.")
     sampling: Annotated[dict[str, Any], AfterValidator(_known_sampling)] = Field(
@@ -38,14 +38,14 @@ class UiOptions(Section):
     )
     stop: tuple[str, ...] = Field(default=(), description="Stop sequences.")
     thinking: bool | None = Field(
-        default=None, description="Whether a model that can think does so before it answers."
+        default=None, description="Whether models that can think do so before answering."
     )
     effort: Literal["low", "medium", "high"] | None = Field(
         default=None, description="How long it may think; empty: no limit."
     )
     max_turns: Annotated[int, Field(ge=1, le=1000)] | None = Field(
         default=None,
-        description="Model turns before a reply asks whether to continue; empty: runs.max_turns.",
+        description="Model turns before the user is asked whether to continue; empty: runs.max_turns.",
     )
     tools: bool | None = Field(default=None, description="Whether tools are offered.")
     servers: dict[str, bool] = Field(
@@ -55,7 +55,7 @@ class UiOptions(Section):
 
 
 class UiPage(Section):
-    """The page's own preferences, as in `page` of a user's settings."""
+    """Preferences of the page, as in `page` of a user's settings."""
 
     theme: Literal["system", "light", "dark"] = Field(default="system", description="Its colours.")
     language: Literal["en", "de"] | None = Field(
@@ -81,18 +81,17 @@ class UiPage(Section):
         default="normal", description="How wide a conversation may be."
     )
     announce: Annotated[Literal["ends", "sentences", "off"], BeforeValidator(_unquoted_off)] = Field(
-        default="ends", description="What screen readers announce of a reply."
+        default="ends", description="Which parts of a reply screen readers announce."
     )
-    voice_response: bool = Field(default=False, description="Read replies aloud while they are written.")
-    voice: str = Field(
-        default="", description="The voice, by its name in /v1/audio/voices; empty: voice.voice."
-    )
+    voice_response: bool = Field(default=False, description="Read replies aloud as they are generated.")
+    voice: str = Field(default="", description="The name of a voice in /v1/audio/voices; empty: voice.voice.")
     voice_speed: Annotated[float, Field(ge=0.25, le=4.0)] = Field(
         default=1.0, description="Speaking rate; 1: the voice's own."
     )
     hold_to_talk: bool = Field(default=False, description="In calls, hold a button while talking.")
     shortcuts: dict[str, str] = Field(
-        default={}, description='Keys of actions, such as {"new-chat": "Mod+Shift+O"}; an empty text: no key.'
+        default={},
+        description='Keyboard shortcuts by action, such as {"new-chat": "Mod+Shift+O"}; an empty string: no shortcut.',
     )
 
 
@@ -101,8 +100,8 @@ class UiDefaults(Section):
     system: str = Field(default="", description="The system prompt of new chats.")
     page: UiPage = UiPage()
 
-    def said(self) -> dict[str, Any]:
-        """Only what the operator set, as JSON."""
+    def overrides(self) -> dict[str, Any]:
+        """Only the values that were set explicitly, as JSON."""
         return self.model_dump(mode="json", exclude_unset=True, exclude_none=True)
 
 

@@ -1,6 +1,6 @@
-"""The settings of voice: which engines hear and speak, and how long a call may last.
+"""The voice settings: the engines for speech detection, recognition and synthesis, and the limits of a call.
 
-Owns names, limits and defaults. Knows no engine beyond its name.
+Pure data: engines are named here, never imported.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ DetectorName = Literal["silero", "energy"]
 RecogniserName = Literal["pocketsphinx", "scripted", "whisper", "sherpa", "qwen", "remote"]
 SpeakerName = Literal["espeak", "scripted", "kokoro", "kokoro_onnx", "remote"]
 WEIGHTED = ("whisper", "sherpa", "qwen", "kokoro", "kokoro_onnx")
-"""Engines with weights of their own, which are told where those are and which device to use."""
+"""Engines with their own weights. They receive the folder of the weights and the device as options."""
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
@@ -29,12 +29,12 @@ class DetectorSettings(Section):
 
 class Recogniser(Section):
     engine: RecogniserName = Field(default="pocketsphinx", description="The speech recogniser.")
-    model: str = Field(default="", description="Its model: a name or a folder; empty: its own default.")
+    model: str = Field(default="", description="The model: a name or a folder; empty: the engine's default.")
     url: str = Field(
         default="",
-        description="For `remote`: a server with OpenAI's /v1/audio/transcriptions, such as http://host/v1.",
+        description="For `remote`: a server with the OpenAI endpoint /v1/audio/transcriptions, such as http://host/v1.",
     )
-    key: SecretStr | None = Field(default=None, description="The key for that server.")
+    key: SecretStr | None = Field(default=None, description="The API key for that server.")
     options: dict[str, Any] = Field(
         default={}, description="Further options of the engine, under its own names."
     )
@@ -42,12 +42,12 @@ class Recogniser(Section):
 
 class Speaker(Section):
     engine: SpeakerName = Field(default="espeak", description="The speech synthesiser.")
-    model: str = Field(default="", description="Its model: a name or a folder; empty: its own default.")
+    model: str = Field(default="", description="The model: a name or a folder; empty: the engine's default.")
     url: str = Field(
         default="",
-        description="For `remote`: a server with OpenAI's /v1/audio/speech, such as http://host/v1.",
+        description="For `remote`: a server with the OpenAI endpoint /v1/audio/speech, such as http://host/v1.",
     )
-    key: SecretStr | None = Field(default=None, description="The key for that server.")
+    key: SecretStr | None = Field(default=None, description="The API key for that server.")
     options: dict[str, Any] = Field(
         default={}, description="Further options of the engine, under its own names."
     )
@@ -56,9 +56,9 @@ class Speaker(Section):
 class VoiceSettings(Section):
     enabled: bool | None = Field(
         default=None,
-        description="Whether the voice is enabled; empty: if its libraries are installed or other engines are set.",
+        description="Whether voice is enabled; empty: yes if its libraries are installed or other engines are set.",
     )
-    voice: str = Field(default="", description="The default voice; empty: the speaker's first.")
+    voice: str = Field(default="", description="The default voice; empty: the first one of the synthesiser.")
     language: str = Field(
         default="", description="The language callers are assumed to speak; empty: the engine's default."
     )
@@ -69,13 +69,13 @@ class VoiceSettings(Section):
         default="auto", description="The device these engines run on: `auto`, `cpu`, `cuda:0` ..."
     )
     seats: Annotated[int, Field(ge=1, le=1024)] = Field(
-        default=32, description="Calls, speeches and transcriptions at the same time; further ones wait."
+        default=32, description="Simultaneous calls, speech requests and transcriptions; further ones wait."
     )
     idle_s: Seconds = Field(default=600, description="Seconds without speech until a call ends.")
-    session_s: Seconds = Field(default=7200, description="Longest call, in seconds.")
+    session_s: Seconds = Field(default=7200, description="Maximum length of a call, in seconds.")
 
     def engine_options(self, models: Path | None = None) -> dict[str, object]:
-        """What a voice worker loads with, plain values only. `models`: the folder where weights are looked for by name."""
+        """The options passed to a voice worker, as plain values. `models` is the folder in which weights are looked up by name."""
         place = {"models": str(models) if models else "", "device": self.device.replace("auto", "")}
         return {
             "detector": {"engine": self.detector.engine, **self.detector.options},
@@ -87,12 +87,12 @@ class VoiceSettings(Section):
 
 
 def _options(engine: Recogniser | Speaker, place: dict[str, str]) -> dict[str, object]:
-    given = {
+    options = {
         "engine": engine.engine,
         "model": engine.model,
         "url": engine.url,
         "key": engine.key.get_secret_value() if engine.key else "",
     }
     if engine.engine in WEIGHTED:
-        given |= place
-    return {name: value for name, value in given.items() if value} | engine.options
+        options |= place
+    return {name: value for name, value in options.items() if value} | engine.options

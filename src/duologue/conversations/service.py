@@ -145,7 +145,7 @@ class Service:
 def _operator_options(settings: Settings) -> GenerationOptions:
     """The generation options in `ui.defaults.options`. Raises StartFailed when they are invalid."""
     try:
-        return api.read(api.OptionsBody, settings.ui.defaults.said().get("options", {})).options()
+        return api.read(api.OptionsBody, settings.ui.defaults.overrides().get("options", {})).options()
     except BadRequest as problem:
         where = "ui.defaults.options"
         raise StartFailed(f"{where}: {problem.message}", param=f"{where}.{problem.param or ''}") from None

@@ -215,7 +215,7 @@ class Gateway:
                     "audio_bytes": settings.limits.audio_mb * MEGABYTE,
                 },
                 speech=self.speech,
-                ui_defaults=settings.ui.defaults.said(),
+                ui_defaults=settings.ui.defaults.overrides(),
             )
         )
         app.include_router(admin_routes.router(self._pools(), self.metrics_history, time.time))

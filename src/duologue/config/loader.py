@@ -1,7 +1,7 @@
-"""Reading the settings: duologue.yaml < environment < flags, each value with the place it came from.
+"""Loads the settings from duologue.yaml, the environment and the flags; later sources override earlier ones.
 
-Owns where the file is searched, what the variables are called and what their text means. Knows no setting by name
-but the few with a short form.
+Owns the search for the file, the names of the environment variables and how their text is parsed. Records the origin of
+each value for error messages. Called by the command line.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from duologue.config.settings import Settings, default_data
-from duologue.config.words import PREFIX, Place, all_settings, nearest, sentence
+from duologue.config.settings_reference import PREFIX, Place, all_settings, start_error, suggestion
 from duologue.errors import StartFailed
 
 FILE_NAME = "duologue.yaml"
 OTHER_VARIABLES = frozenset({"DUOLOGUE_CONFIG", "DUOLOGUE_SERVER"})
-"""Variables of the same prefix that are no settings: the path of the file, and the server `say` talks to."""
+"""Variables of the same prefix that are not settings: the path of the file, and the server that `say` connects to."""
 SHORT_VARIABLES: dict[str, Place] = {
     "DUOLOGUE_UPSTREAM": ("upstream", "url"),
     "DUOLOGUE_UI": ("ui", "enabled"),
 }
 SHORT_PLACES: dict[Place, Place] = {("ui",): ("ui", "enabled")}
-"""Tables that may be one value in the file, and which of their settings that is."""
+"""Tables that the file may give as a single value, and the setting that value sets: `ui: false` is `ui.enabled: false`."""
 
 FLAGS = {
     "ui.enabled": "no-ui",
@@ -38,12 +38,12 @@ FLAGS = {
     "log.level": "log-level",
     "log.format": "log-format",
 }
-"""Settings whose flag is not their name with hyphens."""
+"""Flags that differ from the setting's name with hyphens."""
 
 
 def load(path: Path | None, environ: Mapping[str, str], flags: Mapping[str, object]) -> Settings:
-    """The settings of this start. `path` names the file (else it is searched for), `flags` go by dotted name and
-    None is "not given". Raises StartFailed with the setting, where it came from and what is allowed."""
+    """The validated settings. `path` is the settings file (None: search for it); `flags` maps dotted names to values,
+    None for a flag that is not on the command line. Raises StartFailed naming the setting, its origin and what is allowed."""
     values: dict[str, Any] = {}
     origins: dict[Place, str] = {}
 
@@ -51,16 +51,15 @@ def load(path: Path | None, environ: Mapping[str, str], flags: Mapping[str, obje
         place = values
         for name in where[:-1]:
             place = place.setdefault(name, {})
-            if not isinstance(
-                place, dict
-            ):  # the file gave a value where a table belongs: let validation say so
+            if not isinstance(place, dict):
+                # The file has a value where a table belongs; validation reports it with a better message.
                 return
         place[where[-1]] = value
         origins[where] = origin
 
     file = find_file(path, environ, flags.get("data"))
     if file is not None:
-        for where, value in _leaves(_set_only(_read_file(file))):
+        for where, value in _leaves(_without_nulls(_read_file(file))):
             short = where in SHORT_PLACES and not isinstance(value, dict | list)
             put(SHORT_PLACES[where] if short else where, value, f"in {file}")
     for where, value, variable in _from_environment(environ):
@@ -71,20 +70,20 @@ def load(path: Path | None, environ: Mapping[str, str], flags: Mapping[str, obje
     try:
         settings = Settings(**values)
     except ValidationError as error:
-        raise sentence(error, origins) from None
+        raise start_error(error, origins) from None
     _check_workers(settings)
     return settings
 
 
 def find_file(path: Path | None, environ: Mapping[str, str], data: object = None) -> Path | None:
-    """The settings file: `path`, then DUOLOGUE_CONFIG, then the working folder's, then the data folder's; or None.
-    Raises StartFailed when one was named and is not there."""
-    named = path or (Path(environ["DUOLOGUE_CONFIG"]) if environ.get("DUOLOGUE_CONFIG") else None)
-    if named is not None:
-        named = named.expanduser()
-        if not named.is_file():
-            raise StartFailed(f"There is no settings file {named}.", param="config")
-        return named
+    """The settings file: `path`, else DUOLOGUE_CONFIG, else the one in the working folder, else in the data folder; or
+    None. Raises StartFailed when an explicitly named file does not exist."""
+    explicit = path or (Path(environ["DUOLOGUE_CONFIG"]) if environ.get("DUOLOGUE_CONFIG") else None)
+    if explicit is not None:
+        explicit = explicit.expanduser()
+        if not explicit.is_file():
+            raise StartFailed(f"The settings file {explicit} does not exist.", param="config")
+        return explicit
     folder = data or environ.get("DUOLOGUE_DATA") or default_data()
     candidates = (Path(FILE_NAME), Path(str(folder)).expanduser() / FILE_NAME)
     return next((candidate for candidate in candidates if candidate.is_file()), None)
@@ -104,12 +103,12 @@ def _read_file(file: Path) -> dict[str, Any]:
     if content is None:
         return {}
     if not isinstance(content, dict) or not all(isinstance(name, str) for name in content):
-        raise StartFailed(f"{file} must hold settings, one `name: value` a line.")
+        raise StartFailed(f"{file} must contain settings, one `name: value` per line.")
     return content
 
 
 def _leaves(tree: Mapping[str, Any], where: Place = ()) -> Iterator[tuple[Place, Any]]:
-    """Every value of a nested mapping with its place; lists are values."""
+    """Every value of a nested mapping with its path; lists are values."""
     for name, value in tree.items():
         if isinstance(value, dict) and value:
             yield from _leaves(value, (*where, str(name)))
@@ -117,11 +116,11 @@ def _leaves(tree: Mapping[str, Any], where: Place = ()) -> Iterator[tuple[Place,
             yield (*where, str(name)), value
 
 
-def _set_only(tree: Any) -> Any:
-    """The tree without empty values: `model:` with nothing behind it was not set."""
+def _without_nulls(tree: Any) -> Any:
+    """The tree without nulls: `model:` with nothing after it counts as not set."""
     if isinstance(tree, dict):
-        return {name: _set_only(value) for name, value in tree.items() if value is not None}
-    return [_set_only(value) for value in tree] if isinstance(tree, list) else tree
+        return {name: _without_nulls(value) for name, value in tree.items() if value is not None}
+    return [_without_nulls(value) for value in tree] if isinstance(tree, list) else tree
 
 
 def _from_environment(environ: Mapping[str, str]) -> Iterator[tuple[Place, object, str]]:
@@ -140,12 +139,12 @@ def _from_environment(environ: Mapping[str, str]) -> Iterator[tuple[Place, objec
             value = text if is_text else _yaml(text, variable)
             yield (*known[table].place, entry.lower()), value, variable
         else:
-            close = nearest(variable, [*known, *SHORT_VARIABLES, *OTHER_VARIABLES])
-            raise StartFailed(f"There is no setting {variable} (environment).{close}", param=variable)
+            hint = suggestion(variable, [*known, *SHORT_VARIABLES, *OTHER_VARIABLES])
+            raise StartFailed(f"Unknown setting {variable} (environment).{hint}", param=variable)
 
 
 def _parse(text: str, field: FieldInfo, variable: str) -> object:
-    """A variable's text as the setting wants it: lists by commas, lists and tables also as YAML or JSON."""
+    """A variable's text as a value: a list of names separated by commas; lists and tables also as YAML or JSON."""
     kind = get_origin(field.annotation)
     if kind not in (tuple, dict):
         return text
@@ -170,10 +169,10 @@ def _check_workers(settings: Settings) -> None:
     for entry in settings.worker_entries:
         if names.count(entry.name) > 1:
             raise StartFailed(
-                f"Two workers are called {entry.name}; give each its own name.", param="workers"
+                f"Two workers are named {entry.name}; worker names must be unique.", param="workers"
             )
         if entry.engine == "remote" and not entry.upstream.url:
             raise StartFailed(
-                f"{entry.name} has the engine remote but no upstream: give --upstream URL or upstream.url.",
+                f"{entry.name} uses the remote engine but has no upstream: set --upstream URL or upstream.url.",
                 param="upstream.url",
             )

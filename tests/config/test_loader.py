@@ -96,8 +96,8 @@ def test_a_data_folder_given_by_flag_is_where_the_file_is_searched(tmp_path):
     assert load(None, {}, {"data": tmp_path / "data"}).port == 7
 
 
-def test_a_named_file_must_be_there(tmp_path):
-    with pytest.raises(StartFailed, match=r"no settings file .*missing\.yaml"):
+def test_an_explicitly_named_file_must_exist(tmp_path):
+    with pytest.raises(StartFailed, match=r"settings file .*missing\.yaml does not exist"):
         load(tmp_path / "missing.yaml", {}, {})
 
 
@@ -109,26 +109,26 @@ def test_other_programs_variables_do_not_matter():
     ("text", "sentence"),
     [
         ("port: [1", "line 1 is not valid YAML"),
-        ("- port", "must hold settings, one `name: value` a line"),
-        ("5: 6", "must hold settings"),
+        ("- port", "must contain settings, one `name: value` per line"),
+        ("5: 6", "must contain settings"),
     ],
 )
-def test_a_file_that_cannot_be_understood_says_so(tmp_path, text, sentence):
+def test_a_malformed_file_is_reported(tmp_path, text, sentence):
     with pytest.raises(StartFailed, match=sentence):
         load(write(tmp_path / "a.yaml", text), {}, {})
 
 
-def test_a_file_that_is_no_text_says_so(tmp_path):
+def test_a_binary_file_is_reported(tmp_path):
     (tmp_path / "a.yaml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(StartFailed, match="cannot be read"):
         load(tmp_path / "a.yaml", {}, {})
 
 
 def test_a_remote_worker_needs_an_upstream():
-    with pytest.raises(StartFailed, match="worker_0 has the engine remote but no upstream"):
+    with pytest.raises(StartFailed, match="worker_0 uses the remote engine but has no upstream"):
         load(None, {}, {"engine": "remote"})
 
 
 def test_two_workers_cannot_share_a_name():
-    with pytest.raises(StartFailed, match="Two workers are called a"):
+    with pytest.raises(StartFailed, match="Two workers are named a"):
         load(None, {"DUOLOGUE_WORKERS": "[{name: a}, {name: a}]"}, {})

@@ -1,11 +1,11 @@
-"""What a wrong setting is told, and that the documentation says what the code does."""
+"""Error messages for wrong settings, and the settings table of the documentation."""
 
 from pathlib import Path
 
 import pytest
 
 from duologue.config import load
-from duologue.config.words import all_settings, allowed, settings_table
+from duologue.config.settings_reference import all_settings, allowed, settings_table
 from duologue.errors import StartFailed
 
 RUNNING = Path(__file__).parents[2] / "docs" / "running.md"
@@ -17,7 +17,7 @@ def _empty_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "share"))
 
 
-def told(file: str | None = None, environ: dict[str, str] | None = None, **flags: object) -> str:
+def error_of(file: str | None = None, environ: dict[str, str] | None = None, **flags: object) -> str:
     path = None
     if file is not None:
         path = Path("a.yaml")
@@ -27,21 +27,21 @@ def told(file: str | None = None, environ: dict[str, str] | None = None, **flags
     return raised.value.message
 
 
-def test_an_unknown_setting_in_the_file_is_told_the_nearest_name():
-    assert told("prot: 1") == "There is no setting prot (in a.yaml). Did you mean port?"
-    assert told("chat: {idel_s: 3}").endswith("Did you mean chat.idle_s?")
-    assert told("workers: [{slot: 3}]").endswith("Did you mean workers[0].slots?")
+def test_an_unknown_setting_in_the_file_suggests_the_nearest_name():
+    assert error_of("prot: 1") == "Unknown setting prot (in a.yaml). Did you mean port?"
+    assert error_of("chat: {idel_s: 3}").endswith("Did you mean chat.idle_s?")
+    assert error_of("workers: [{slot: 3}]").endswith("Did you mean workers[0].slots?")
 
 
-def test_an_unknown_variable_is_told_the_nearest_name():
-    sentence = told(environ={"DUOLOGUE_LIMITS__BODY": "3"})
+def test_an_unknown_variable_suggests_the_nearest_name():
+    sentence = error_of(environ={"DUOLOGUE_LIMITS__BODY": "3"})
     assert sentence == (
-        "There is no setting DUOLOGUE_LIMITS__BODY (environment). Did you mean DUOLOGUE_LIMITS__BODY_MB?"
+        "Unknown setting DUOLOGUE_LIMITS__BODY (environment). Did you mean DUOLOGUE_LIMITS__BODY_MB?"
     )
 
 
-def test_a_name_like_nothing_is_told_no_nearest_name():
-    assert told("qqqqqqqq: 1") == "There is no setting qqqqqqqq (in a.yaml)."
+def test_a_name_unlike_any_other_suggests_nothing():
+    assert error_of("qqqqqqqq: 1") == "Unknown setting qqqqqqqq (in a.yaml)."
 
 
 @pytest.mark.parametrize(
@@ -71,20 +71,20 @@ def test_a_name_like_nothing_is_told_no_nearest_name():
         ("aliases must be a table of names and values (in a.yaml).", {"file": "aliases: [3]"}),
     ],
 )
-def test_a_wrong_value_is_told_its_name_its_source_and_what_is_allowed(sentence, source):
-    assert told(**source) == sentence
+def test_a_wrong_value_is_reported_with_its_name_its_source_and_what_is_allowed(sentence, source):
+    assert error_of(**source) == sentence
 
 
 def test_a_wrong_value_under_a_right_one_of_another_source_keeps_its_own_source():
-    assert told("upstream: text", {"DUOLOGUE_UPSTREAM__MODEL": "m"}).endswith("(in a.yaml).")
+    assert error_of("upstream: text", {"DUOLOGUE_UPSTREAM__MODEL": "m"}).endswith("(in a.yaml).")
 
 
-def test_a_key_never_shows_in_a_sentence():
-    assert told("key: 12345") == "key must be text (in a.yaml)."
-    assert "12345" not in told("upstream: {key: 12345}")
+def test_a_key_never_appears_in_an_error():
+    assert error_of("key: 12345") == "key must be text (in a.yaml)."
+    assert "12345" not in error_of("upstream: {key: 12345}")
 
 
-def test_what_is_allowed_is_said_in_words():
+def test_allowed_values_are_described_in_words():
     words = {setting.name: allowed(setting.field) for setting in all_settings()}
     assert words["eta.alpha"] == "a number above 0, at most 1"
     assert words["worker_port_base"] == "a whole number from 1024 to 65000"
@@ -100,8 +100,8 @@ def test_no_two_settings_share_a_variable():
     assert len(variables) == len(set(variables))
 
 
-def test_the_settings_table_of_the_documentation_is_the_one_of_the_code():
+def test_the_documented_settings_table_matches_the_code():
     table = RUNNING.read_text().partition("<!-- settings -->\n")[2].partition("<!-- /settings -->")[0]
     assert table == settings_table(), (
-        "renew it: python -c 'from duologue.config.words import settings_table; print(settings_table())'"
+        "regenerate it: python -c 'from duologue.config.settings_reference import settings_table; print(settings_table())'"
     )

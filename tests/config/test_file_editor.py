@@ -1,4 +1,4 @@
-"""One setting, written into a file that a person keeps by hand."""
+"""Setting `model` in a settings file that people edit by hand."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from duologue.config import load
-from duologue.config.writing import model_line, with_model, write_model
+from duologue.config.file_editor import model_line, with_model, write_model
 from duologue.errors import StartFailed
 
 
@@ -72,15 +72,15 @@ def test_rights_and_links_stay(tmp_path: Path) -> None:
     assert real.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_file_that_cannot_be_changed_is_left_and_the_line_told(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_changed_is_left_alone_and_the_line_reported(tmp_path: Path) -> None:
     file = tmp_path / "duologue.yaml"
     file.write_text("{port: 1}\n")
-    with pytest.raises(StartFailed, match="Write this line into it yourself: model: M"):
+    with pytest.raises(StartFailed, match="Add this line to it yourself: model: M"):
         write_model(file, "M")
     assert file.read_text() == "{port: 1}\n"
 
 
-def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_an_unwritable_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StartFailed, match="cannot be written"):
         write_model(tmp_path / "file" / "duologue.yaml", "M")

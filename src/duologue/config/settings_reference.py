@@ -1,6 +1,6 @@
-"""Settings in words: what each may be, the sentence about a wrong one, the table of the documentation.
+"""Describes the settings: what each allows, the error message for a wrong value, and the table in docs/running.md.
 
-Knows the tree; does not know where values come from, only the origin it is told.
+Used by `loader`, which also supplies the origin of each value, and by the tests of the documentation.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PREFIX = "DUOLOGUE_"
 
 
 class Setting(NamedTuple):
-    """One setting as the documentation shows it."""
+    """One setting: its path in the tree and its pydantic field."""
 
     place: Place
     field: FieldInfo
@@ -37,7 +37,7 @@ class Setting(NamedTuple):
 
 
 def all_settings(section: type[BaseModel] = Settings, where: Place = ()) -> Iterator[Setting]:
-    """Every setting of the tree, in the order of the documentation."""
+    """Every setting below `section`, in the order of the documentation."""
     for name, field in section.model_fields.items():
         kind = field.annotation
         if isinstance(kind, type) and issubclass(kind, Section):
@@ -47,7 +47,7 @@ def all_settings(section: type[BaseModel] = Settings, where: Place = ()) -> Iter
 
 
 def allowed(field: FieldInfo) -> str:
-    """What a setting may be, in words: "a whole number from 1 to 65535"."""
+    """The allowed values of a setting, as a phrase: "a whole number from 1 to 65535"."""
     kind = field.annotation
     if get_origin(kind) in (Union, UnionType):
         kind = next(part for part in get_args(kind) if part is not type(None))
@@ -60,12 +60,12 @@ def allowed(field: FieldInfo) -> str:
     if get_origin(kind) is dict:
         return "a table of names and values"
     if get_origin(kind) is tuple:
-        of = get_args(kind)[0]
-        if get_origin(of) is Literal:
-            return "a list of " + ", ".join(map(str, get_args(of)))
-        return "a list of names" if of is str else "a list of tables"
-    words = {bool: "true or false", int: "a whole number", float: "a number", Path: "a path"}
-    return words.get(kind, "text") + _range(bounds)  # type: ignore[arg-type]
+        element = get_args(kind)[0]
+        if get_origin(element) is Literal:
+            return "a list of " + ", ".join(map(str, get_args(element)))
+        return "a list of names" if element is str else "a list of tables"
+    names = {bool: "true or false", int: "a whole number", float: "a number", Path: "a path"}
+    return names.get(kind, "text") + _range(bounds)  # type: ignore[arg-type]
 
 
 def _range(bounds: list[Any]) -> str:
@@ -73,19 +73,19 @@ def _range(bounds: list[Any]) -> str:
         return next((getattr(note, name) for note in bounds if getattr(note, name, None) is not None), None)
 
     low, above, high = bound("ge"), bound("gt"), bound("le")
-    words = f" from {low}" if low is not None else f" above {above}" if above is not None else ""
+    phrase = f" from {low}" if low is not None else f" above {above}" if above is not None else ""
     if high is not None:
-        words += f" to {high}" if low is not None else f", at most {high}"
+        phrase += f" to {high}" if low is not None else f", at most {high}"
     elif low is not None:
-        words += " up"
-    return words
+        phrase += " up"
+    return phrase
 
 
 def settings_table() -> str:
     """The Markdown table of docs/running.md."""
     lines = ["| setting | environment | allowed | default | what it does |", "|---|---|---|---|---|"]
     for setting in all_settings():
-        default = "" if setting.name == "data" else _shown(setting.field.default)
+        default = "" if setting.name == "data" else _default_text(setting.field.default)
         lines.append(
             f"| `{setting.name}` | `{setting.variable}` | {allowed(setting.field)} | {default} "
             f"| {setting.field.description} |"
@@ -93,7 +93,7 @@ def settings_table() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _shown(default: object) -> str:
+def _default_text(default: object) -> str:
     if default in (None, "", (), {}):
         return ""
     if isinstance(default, bool):
@@ -103,43 +103,44 @@ def _shown(default: object) -> str:
     return f"`{default:g}`" if isinstance(default, float) else f"`{default}`"
 
 
-def nearest(word: str, known: list[str]) -> str:
+def suggestion(word: str, known: list[str]) -> str:
+    """ " Did you mean NAME?" for the closest of the `known` names; empty if none is close."""
     from difflib import get_close_matches
 
     close = get_close_matches(word, known, n=1, cutoff=0.6)
     return f" Did you mean {close[0]}?" if close else ""
 
 
-def sentence(error: ValidationError, origins: Mapping[Place, str]) -> StartFailed:
-    """The first thing that is wrong, as one sentence."""
+def start_error(error: ValidationError, origins: Mapping[Place, str]) -> StartFailed:
+    """The first validation error as one sentence, with the setting's name and origin."""
     first = error.errors(include_url=False)[0]
     where = tuple(first["loc"])
-    named = tuple(part for part in where if isinstance(part, str))
+    names = tuple(part for part in where if isinstance(part, str))
     name = _dotted(where)
-    origin = _origin(named, origins)
-    section = _section(named[:-1])
+    origin = _origin(names, origins)
+    section = _section(names[:-1])
     if first["type"] == "extra_forbidden":
-        prefix = name.removesuffix(named[-1])
-        close = nearest(name, [prefix + known for known in section.model_fields] if section else [])
-        return StartFailed(f"There is no setting {name} ({origin}).{close}", param=name)
-    field = section.model_fields.get(named[-1]) if section else None
+        prefix = name.removesuffix(names[-1])
+        hint = suggestion(name, [prefix + known for known in section.model_fields] if section else [])
+        return StartFailed(f"Unknown setting {name} ({origin}).{hint}", param=name)
+    field = section.model_fields.get(names[-1]) if section else None
     if first["type"] == "value_error":
-        must = str(first["ctx"]["error"])
+        rule = str(first["ctx"]["error"])
     elif field is not None and isinstance(field.annotation, type) and issubclass(field.annotation, Section):
-        must = "must be a table of settings: " + ", ".join(field.annotation.model_fields)
+        rule = "must be a table of settings: " + ", ".join(field.annotation.model_fields)
     else:
-        must = f"must be {allowed(field)}" if field else first["msg"]
-    secret = "key" in named[-1]
-    shown = "" if secret or isinstance(first["input"], dict | list) else f", not {first['input']!r}"
-    return StartFailed(f"{name} {must}{shown} ({origin}).", param=name)
+        rule = f"must be {allowed(field)}" if field else first["msg"]
+    secret = "key" in names[-1]
+    actual = "" if secret or isinstance(first["input"], dict | list) else f", not {first['input']!r}"
+    return StartFailed(f"{name} {rule}{actual} ({origin}).", param=name)
 
 
-def _origin(named: Place, origins: Mapping[Place, str]) -> str:
-    """Where the nearest value came from: the setting's own, a table's it stands in, or one that stands in it."""
-    for end in range(len(named), 0, -1):
-        if named[:end] in origins:
-            return origins[named[:end]]
-    return next((origin for place, origin in origins.items() if place[: len(named)] == named), "")
+def _origin(names: Place, origins: Mapping[Place, str]) -> str:
+    """The origin of the setting itself, else of the table that contains it, else of a value inside it."""
+    for end in range(len(names), 0, -1):
+        if names[:end] in origins:
+            return origins[names[:end]]
+    return next((origin for place, origin in origins.items() if place[: len(names)] == names), "")
 
 
 def _dotted(where: tuple[int | str, ...]) -> str:
@@ -155,8 +156,10 @@ def _section(names: Place) -> type[BaseModel] | None:
         if field is None:
             return None
         kinds = (field.annotation, *get_args(field.annotation))
-        found = next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Section)), None)
-        if found is None:
+        subsection = next(
+            (kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Section)), None
+        )
+        if subsection is None:
             return None
-        section = found
+        section = subsection
     return section
