@@ -181,8 +181,8 @@ export class Chat {
     const { parent, replaces } = this.#dropUnanswered();
     const message = messageOf({ id: newId(), parent, role: "user", content });
     this.#thread.put(message);
-    const sent = { id: message.id, content: resendable(content, text) };
-    this.#startReply({ verb: "send", run: newId(), message: sent, parent, busy: "queue", options: this.reply.options() }, message.id, replaces);
+    const resent = { id: message.id, content: resendable(content, text) };
+    this.#startReply({ verb: "send", run: newId(), message: resent, parent, busy: "queue", options: this.reply.options() }, message.id, replaces);
     return true;
   }
 

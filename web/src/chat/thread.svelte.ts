@@ -91,11 +91,11 @@ export class Thread {
 
   /** Adds or updates a row. A new one becomes the leaf; `inPlaceOf` is the local placeholder it replaces. */
   put(message: Message, inPlaceOf: Row | null = null): Row {
-    const known = this.get(message.id);
+    const current = this.get(message.id);
     const row = this.#rowFor(message, inPlaceOf?.key);
-    if (row === known) return row;
-    this.#rows = [...this.#rows.filter((other) => other !== known && other !== inPlaceOf), row];
-    if (!known || inPlaceOf) this.#leaf = row.id;
+    if (row === current) return row;
+    this.#rows = [...this.#rows.filter((other) => other !== current && other !== inPlaceOf), row];
+    if (!current || inPlaceOf) this.#leaf = row.id;
     return row;
   }
 
@@ -132,16 +132,16 @@ export class Thread {
   }
 
   #rowFor(message: Message, key?: string): Row {
-    const known = this.get(message.id);
-    if (!known) return new Row(message, key);
-    const next = newestVersion(known.message, message);
+    const current = this.get(message.id);
+    if (!current) return new Row(message, key);
+    const next = newestVersion(current.message, message);
     // Its parent or number changed: a new row under the same key, since those fields are immutable.
-    if (known.parent !== message.parent || (message.sequence !== 0 && known.sequence !== message.sequence)) {
-      const row = new Row(next, known.key);
-      row.thinkingMs = known.thinkingMs;
+    if (current.parent !== message.parent || (message.sequence !== 0 && current.sequence !== message.sequence)) {
+      const row = new Row(next, current.key);
+      row.thinkingMs = current.thinkingMs;
       return row;
     }
-    known.message = next;
-    return known;
+    current.message = next;
+    return current;
   }
 }

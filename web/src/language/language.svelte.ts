@@ -22,8 +22,8 @@ export function currentLanguage(): Language {
 
 /** The first of the browser's languages that the page has. */
 export function preferredLanguage(languages: readonly string[]): Language {
-  const known = languages.map((language) => language.toLowerCase().split("-")[0]);
-  return known.find((language): language is Language => language !== undefined && language in LANGUAGES) ?? "en";
+  const codes = languages.map((language) => language.toLowerCase().split("-")[0]);
+  return codes.find((language): language is Language => language !== undefined && language in LANGUAGES) ?? "en";
 }
 
 /** Switches the language once its texts are loaded. If that fails, the page stays as it is. */

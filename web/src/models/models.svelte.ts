@@ -133,8 +133,8 @@ export class Models {
   #put(download: Download): void {
     if (!this.#overview) return;
     const { downloads } = this.#overview;
-    const known = downloads.some(({ id }) => id === download.id);
-    const next = known ? downloads.map((other) => (other.id === download.id ? download : other)) : [...downloads, download];
+    const isListed = downloads.some(({ id }) => id === download.id);
+    const next = isListed ? downloads.map((other) => (other.id === download.id ? download : other)) : [...downloads, download];
     this.#overview = { ...this.#overview, downloads: next };
   }
 

@@ -257,11 +257,11 @@ export class Preferences {
 
   async #send(): Promise<void> {
     if (this.#sending) return this.#scheduleSend();
-    const sent = this.#unsaved;
-    if (Object.keys(sent).length === 0) return;
+    const changes = this.#unsaved;
+    if (Object.keys(changes).length === 0) return;
     this.#sending = true;
     this.#sentAt = this.#clock.now();
-    const answer = await this.#client.change(sent);
+    const answer = await this.#client.change(changes);
     this.#sending = false;
     // Unsent changes stay here and go with the next change or the next start.
     if (answer.kind === "unreachable" || answer.kind === "unauthorized" || isRetryable(answer)) {
@@ -272,8 +272,8 @@ export class Preferences {
     if (answer.kind === "ok") {
       this.#answerCount++;
       this.#saved = answer.value;
-      if (this.#unsaved === sent) this.#unsaved = {};
-    } else this.#dropRefused(sent, problemOf(answer), answer.param ?? "");
+      if (this.#unsaved === changes) this.#unsaved = {};
+    } else this.#dropRefused(changes, problemOf(answer), answer.param ?? "");
     this.#store();
     if (Object.keys(this.#unsaved).length > 0) this.#scheduleSend();
     else if (this.#refusal === null) this.#saving = "saved";
@@ -281,11 +281,11 @@ export class Preferences {
   }
 
   /** Drops the refused field and sends the rest again; drops everything if no field was named. */
-  #dropRefused(sent: Changes, message: string, param: string): void {
+  #dropRefused(changes: Changes, message: string, param: string): void {
     this.#refusal = { message, param };
     this.#reportProblem(message);
     const rest = omitPath(this.#unsaved as JsonObject, param);
     if (rest !== null) this.#unsaved = rest as Changes;
-    else if (this.#unsaved === sent) this.#unsaved = {};
+    else if (this.#unsaved === changes) this.#unsaved = {};
   }
 }

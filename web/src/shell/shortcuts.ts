@@ -58,8 +58,8 @@ export type Bindings = Readonly<Record<Action, string>>;
 
 /** The defaults overridden by the user's own. Keys assigned to one action are removed from any other. */
 export function bindingsOf(own: Readonly<Record<string, string>>): Bindings {
-  const taken = new Set(ACTIONS.map((action) => own[action]).filter((keys) => keys));
-  return Object.fromEntries(ACTIONS.map((action) => [action, own[action] ?? (taken.has(DEFAULT_SHORTCUTS[action]) ? "" : DEFAULT_SHORTCUTS[action])])) as Bindings;
+  const ownKeys = new Set(ACTIONS.map((action) => own[action]).filter((keys) => keys));
+  return Object.fromEntries(ACTIONS.map((action) => [action, own[action] ?? (ownKeys.has(DEFAULT_SHORTCUTS[action]) ? "" : DEFAULT_SHORTCUTS[action])])) as Bindings;
 }
 
 const MODIFIERS = new Set(["Control", "Shift", "Alt", "Meta", "AltGraph", "CapsLock", "Dead", "Process", "Unidentified"]);

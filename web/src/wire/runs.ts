@@ -106,8 +106,8 @@ function withToolCall(message: Message, { call = 0, id = "", name = "", text = "
     { length: Math.max(message.tool_calls.length, call + 1) },
     (_, index) => message.tool_calls[index] ?? { id: "", name: "", arguments: "" },
   );
-  const known = toolCalls[call]!;
-  toolCalls[call] = { id: known.id || id, name: known.name || name, arguments: known.arguments + text };
+  const current = toolCalls[call]!;
+  toolCalls[call] = { id: current.id || id, name: current.name || name, arguments: current.arguments + text };
   return { ...message, tool_calls: toolCalls };
 }
 

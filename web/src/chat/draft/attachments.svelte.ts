@@ -155,9 +155,9 @@ export class Attachments {
 
   /** Removes and returns everything that can be sent; the rest stays. */
   take(): Content[] {
-    const taken = this.#items.filter((item) => this.#isSendable(item));
-    this.#set(this.#items.filter((item) => !taken.includes(item)));
-    return taken.map((item) => item.resource ?? this.#contentOf(item));
+    const sendable = this.#items.filter((item) => this.#isSendable(item));
+    this.#set(this.#items.filter((item) => !sendable.includes(item)));
+    return sendable.map((item) => item.resource ?? this.#contentOf(item));
   }
 
   /** Attaches the files of a message again, here or in another conversation. Also used for resources of tool servers.

@@ -255,9 +255,9 @@ export class ConversationList {
 
   async #restore(ids: readonly string[], open: readonly string[]): Promise<void> {
     for (const id of ids) this.#deletedIds.delete(id);
-    const done = await this.#bulk(ids, "restore");
+    const isRestored = await this.#bulk(ids, "restore");
     await this.load();
-    if (done) open.forEach(this.#deps.onRestored);
+    if (isRestored) open.forEach(this.#deps.onRestored);
   }
 
   /** The current sections. Unchanged ones keep their identity, so that they are not redrawn. */
@@ -272,15 +272,15 @@ export class ConversationList {
 
   #buildSections(): Section[] {
     const view = this.#view;
-    const shown = loadedRows(this.#all, view, this.rest);
+    const visible = loadedRows(this.#all, view, this.rest);
     const isPlain = viewKey(view) === viewKey(ALL);
     const section = (key: string, items: readonly Conversation[]): Section => ({ key, node: null, items, busy: false, more: false });
     const temporary = this.selection ? [] : this.#all.filter((item) => item.temporary);
     const nodes = isPlain ? visibleNodes(this.folders.nodes, this.folders.open).map((node) => this.#folderSection(node)) : [];
-    const loose = shown.filter(({ pinned, folder }) => !pinned && !(isPlain && this.folders.has(folder)));
+    const loose = visible.filter(({ pinned, folder }) => !pinned && !(isPlain && this.folders.has(folder)));
     return [
       section("temporary", isPlain ? temporary : []),
-      section("pinned", shown.filter(({ pinned }) => pinned)),
+      section("pinned", visible.filter(({ pinned }) => pinned)),
       ...nodes,
       ...dateGroups(loose, this.#now).map(({ key, items }) => section(key, items)),
     ].filter(({ node, items }) => node !== null || items.length > 0);

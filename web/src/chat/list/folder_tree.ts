@@ -9,10 +9,10 @@ export interface FolderNode {
 
 /** Depth first, siblings by name. A folder whose parent is unknown is shown at the top level. */
 export function folderNodes(folders: readonly Folder[]): FolderNode[] {
-  const known = new Set(folders.map(({ id }) => id));
+  const ids = new Set(folders.map(({ id }) => id));
   const within = new Map<string | null, Folder[]>();
   for (const folder of folders) {
-    const parent = folder.parent && known.has(folder.parent) ? folder.parent : null;
+    const parent = folder.parent && ids.has(folder.parent) ? folder.parent : null;
     within.set(parent, [...(within.get(parent) ?? []), folder]);
   }
   const lay = (parent: string | null, depth: number): FolderNode[] =>

@@ -236,10 +236,10 @@ export class Call {
 
   /** Sends text; false while the call is not live. */
   sendText(text: string): boolean {
-    const written = text.trim();
-    if (written === "" || this.#phase !== "live") return false;
+    const trimmed = text.trim();
+    if (trimmed === "" || this.#phase !== "live") return false;
     this.#hasContent = true;
-    this.#send({ type: "text", text: written });
+    this.#send({ type: "text", text: trimmed });
     return true;
   }
 

@@ -148,8 +148,8 @@ export class Captions {
   }
 
   #reply(id: string, reply: number): ReplyLine {
-    const known = this.lines.find((line) => line.id === id);
-    return known?.side === "reply" ? known : { side: "reply", id, reply, text: "", final: false, words: [], unheard: "", ending: null };
+    const line = this.lines.find((other) => other.id === id);
+    return line?.side === "reply" ? line : { side: "reply", id, reply, text: "", final: false, words: [], unheard: "", ending: null };
   }
 
   #with(line: Line): Captions {
