@@ -192,7 +192,7 @@ CONFINED: dict[str, tuple[str, ...]] = {
 NAMED_ALL_THE_SAME = {"gateway/middleware/base_path.py"}
 # File names that say what a file is in its package, and may occur in several of a room.
 SHARED_STEMS = {"__init__", "__main__", "engine", "service", "request", "env"}
-FOLDER_FILES = 20
+FOLDER_FILES = 18
 BANNED_NAMES = {"utils", "util", "helpers", "helper", "common", "manager", "misc", "base"}
 LOOSE_TASKS = {"create_task", "ensure_future", "run_coroutine_threadsafe"}
 THREAD_DOORS = {"to_thread", "run_in_executor", "from_thread", "Thread", "ThreadPoolExecutor"}
@@ -435,35 +435,13 @@ def test_nothing_is_called_after_nothing() -> None:
     agree(offenders)
 
 
-MERGED_SOON = {
-    "Attachments",
-    "BlobRows",
-    "Blobs",
-    "Conversations",
-    "Counted",
-    "Database",
-    "Folders",
-    "Messages",
-    "Refusal",
-    "Toolbox",
-    "Listing",
-    "LoadProgress",
-}
-
-
 def test_a_public_class_name_occurs_once() -> None:
     places: dict[str, list[str]] = {}
     for path in sources():
         for node in tree_of(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places.setdefault(node.name, []).append(name_of(path))
-    agree(
-        [
-            f"{name} is in {' and '.join(files)}"
-            for name, files in sorted(places.items())
-            if len(files) > 1 and name not in MERGED_SOON
-        ]
-    )
+    agree([f"{name} is in {' and '.join(files)}" for name, files in sorted(places.items()) if len(files) > 1])
 
 
 def test_a_file_name_occurs_once_in_a_room() -> None:

@@ -10,7 +10,7 @@ from tests.support.tiny_model import TinyModel, write_tiny_model
 from duologue.config import load as read_settings
 from duologue.errors import ModelNotFound, Problem, Unavailable
 from duologue.gateway.models.available import AvailableModels, Sizes
-from duologue.gateway.models.loader import Load, Loader, LoadProgress, LoadRequest
+from duologue.gateway.models.loader import Load, Loader, LoadRequest, LoadState
 from duologue.gateway.workers.load_specs import load_specs
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.models.fit import Hardware
@@ -75,7 +75,7 @@ async def bench(tmp_path):
         tasks.cancel_scope.cancel()
 
 
-async def steps(load: Load) -> list[LoadProgress]:
+async def steps(load: Load) -> list[LoadState]:
     with anyio.fail_after(5):
         return [step async for step in load.steps()]
 

@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse
 
 from duologue.errors import EngineFailed, Problem
 from duologue.gateway.models.available import AvailableModel, Sizes
-from duologue.gateway.models.loader import Load, LoadProgress, LoadRequest
+from duologue.gateway.models.loader import Load, LoadRequest, LoadState
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.models.v1_routes import router
 from duologue.gateway.workers.worker_status import WorkerStatus
@@ -25,7 +25,7 @@ class Loader:
     def __init__(self) -> None:
         self.wanted: list[LoadRequest] = []
         self.gone: list[tuple[str, str]] = []
-        self.last = LoadProgress("ready", 1.0)
+        self.last = LoadState("ready", 1.0)
 
     async def load(self, wanted: LoadRequest) -> Load:
         self.wanted.append(wanted)
@@ -131,7 +131,7 @@ async def test_other_servers_names_are_understood_and_their_other_fields_are_nam
 
 
 async def test_a_failure_is_the_last_event_or_the_answer_itself(loader):
-    loader.last = LoadProgress("loading", 0.25, EngineFailed("It broke.", code="load_failed"))
+    loader.last = LoadState("loading", 0.25, EngineFailed("It broke.", code="load_failed"))
     async with client(loader) as http:
         streamed = await http.post("/v1/model/load", json={"name": "tiny"})
         whole = await http.post("/v1/model/load", json={"name": "tiny", "stream": False})

@@ -47,7 +47,7 @@ class LoadRequest(Struct, frozen=True):
     another: bool = False
 
 
-class LoadProgress(Struct, frozen=True):
+class LoadState(Struct, frozen=True):
     """How far a load is. `progress`: 0 to 1, None if it cannot be measured."""
 
     stage: Stage = "starting"
@@ -65,13 +65,13 @@ class Load:
     def __init__(self, name: str, status: WorkerStatus) -> None:
         self.name = name
         self.worker = status.worker
-        self.step = LoadProgress()
+        self.step = LoadState()
         self._status = status
         self._notifier = Notifier()
 
-    async def steps(self) -> AsyncGenerator[LoadProgress]:
+    async def steps(self) -> AsyncGenerator[LoadState]:
         """The current step and every later one; a slow reader misses intermediate ones. The last has `ended`."""
-        sent: LoadProgress | None = None
+        sent: LoadState | None = None
         while sent is None or not sent.ended:
             if self.step is not sent:
                 sent = self.step
@@ -86,28 +86,28 @@ class Load:
                 if step.problem is not None:
                     raise step.problem
 
-    def move(self, step: LoadProgress) -> None:
+    def move(self, step: LoadState) -> None:
         if step != self.step and not self.step.ended:
             self.step = step
             self._notifier.notify()
 
-    def worker_progress(self, pool: Pool) -> LoadProgress:
+    def worker_progress(self, pool: Pool) -> LoadState:
         """How far its worker is now."""
         status = self._status
         if pool.workers.get(status.worker) is not status:
-            return LoadProgress(problem=Unavailable(unloaded_message(self.name), code="model_unloaded"))
+            return LoadState(problem=Unavailable(unloaded_message(self.name), code="model_unloaded"))
         if status.state == "ready":
-            return LoadProgress("ready", 1.0)
+            return LoadState("ready", 1.0)
         if status.state == "failed":
-            return LoadProgress(problem=EngineFailed(status.detail, code="load_failed"))
+            return LoadState(problem=EngineFailed(status.detail, code="load_failed"))
         if status.restarts:
             reason = status.ended or "the reason is unknown"
             sentence = (
                 f"The process that was loading {self.name} ended before it was ready ({reason}). The server's log says "
                 "more; the most likely reason is too little memory."
             )
-            return LoadProgress(problem=EngineFailed(sentence, code="load_failed"))
-        return LoadProgress("loading" if status.state == "loading" else "starting", status.progress)
+            return LoadState(problem=EngineFailed(sentence, code="load_failed"))
+        return LoadState("loading" if status.state == "loading" else "starting", status.progress)
 
 
 class Loader:

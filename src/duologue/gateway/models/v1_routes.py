@@ -18,7 +18,7 @@ from starlette.responses import Response
 from duologue.errors import BadRequest
 from duologue.gateway.auth.middleware import admin
 from duologue.gateway.models.available import AvailableModels, Sizes
-from duologue.gateway.models.loader import Load, Loader, LoadProgress, LoadRequest
+from duologue.gateway.models.loader import Load, Loader, LoadRequest, LoadState
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.http.sse import resumable_stream
 from duologue.threads import disk_io
@@ -134,7 +134,7 @@ def router(
     return routes
 
 
-def load_frame(load: Load, step: LoadProgress, ignored: list[str]) -> dict[str, Any]:
+def load_frame(load: Load, step: LoadState, ignored: list[str]) -> dict[str, Any]:
     """The JSON of a load's progress."""
     status = "failed" if step.problem else "finished" if step.ended else "processing"
     frame: dict[str, Any] = {
