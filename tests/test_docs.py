@@ -17,7 +17,7 @@ from duologue.config.settings_reference import all_settings
 from duologue.engines.registry import LANGUAGE_ENGINES
 from duologue.errors import Problem
 from duologue.text.toolcalls import TOOL_FORMATS
-from duologue.values.events import Done, Prefilled, Progress, Queued, Started, TextDelta
+from duologue.values.events import Done, Event, Prefilled, Progress, Queued, Started, TextDelta
 from duologue.values.messages import user
 from duologue.values.requests import ChatRequest
 from duologue.wire.chat import ChatFrame
@@ -109,7 +109,7 @@ def everything_the_socket_says() -> list[str]:
     frame = ChatFrame(ChatRequest((user("hello"),)), progress=True)
     encoder = ChatEncoder(frame, "a-model")
     waiting = Queued("q_1", 2, 3.0, 2)
-    events = [
+    events: list[Event] = [
         waiting,
         waiting,
         Started("a-model"),

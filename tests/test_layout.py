@@ -410,6 +410,7 @@ def test_threads_are_made_in_one_file_and_tasks_have_parents() -> None:
     offenders = []
     for path in sources():
         for node in ast.walk(tree_of(path)):
+            line = getattr(node, "lineno", 0)
             name = (
                 node.attr
                 if isinstance(node, ast.Attribute)
@@ -418,9 +419,9 @@ def test_threads_are_made_in_one_file_and_tasks_have_parents() -> None:
                 else ""
             )
             if name in LOOSE_TASKS:
-                offenders.append(f"{name_of(path)}:{node.lineno} makes a task without a parent")
+                offenders.append(f"{name_of(path)}:{line} makes a task without a parent")
             if name in THREAD_DOORS and not is_in(path, THREADS):
-                offenders.append(f"{name_of(path)}:{node.lineno} uses a thread")
+                offenders.append(f"{name_of(path)}:{line} uses a thread")
     agree(offenders)
 
 

@@ -3,6 +3,7 @@
 import io
 import json
 import logging
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ def lines():
     root = logging.getLogger()
     before = root.handlers[:], root.level
 
-    def write(format: str, *args: object, level: str = "info", **options: object) -> str:
+    def write(format: Any, *args: object, level: str = "info", **options: Any) -> str:
         stream = io.StringIO()
         telemetry.set_up_logging(level, format, stream)
         logging.getLogger("duologue.gateway.scheduling.pool").info(*args, **options)

@@ -109,7 +109,9 @@ async def test_items_arrive_in_order_and_then_the_stream_ends() -> None:
 
 
 async def test_a_step_without_items_is_an_empty_stream() -> None:
-    async with ThreadLane(1).stream(lambda emit: None, 1) as items:
+    def emit_nothing(emit: Emit) -> None: ...
+
+    async with ThreadLane(1).stream(emit_nothing, 1) as items:
         assert [item async for item in items] == []
         assert [item async for item in items] == []
 
@@ -167,8 +169,12 @@ async def test_leaving_before_the_first_item_ends_a_thread_that_waits_for_room()
 
 async def test_cancelled_before_the_first_item_it_still_waits_for_the_thread() -> None:
     held = Held()
+
+    def step(emit: Emit) -> None:
+        held(emit)
+
     with anyio.CancelScope() as scope:
-        async with ThreadLane(1).stream(lambda emit: held(emit) and None, 1) as items:
+        async with ThreadLane(1).stream(step, 1) as items:
             await held.begin()
             scope.cancel()
             threading.Timer(0.01, held.go.set).start()

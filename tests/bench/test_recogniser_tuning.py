@@ -63,7 +63,7 @@ def test_the_probabilities_of_all_words_after_any_history_add_up_to_one(before):
 def test_the_model_is_written_as_arpa():
     lines = "\n".join(ngrams.estimate(SENTENCES).lines())
     counts = {int(order): int(count) for order, count in re.findall(r"ngram (\d)=(\d+)", lines)}
-    sections = defaultdict(int)
+    sections: dict[int, int] = defaultdict(int)
     order = 0
     for line in lines.splitlines():
         if match := re.match(r"\\(\d)-grams:", line):

@@ -2,6 +2,7 @@
 
 import io
 import os
+from typing import Any
 
 import anyio
 import pytest
@@ -82,7 +83,7 @@ def anyio_backend() -> str:
 
 async def test_a_typed_line_is_said_and_an_empty_one_interrupts():
     reading, writing = os.pipe()
-    call = Line(2)
+    call: Any = Line(2)
     with os.fdopen(reading) as lines, os.fdopen(writing, "w", buffering=1) as keyboard:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_type, call, lines)

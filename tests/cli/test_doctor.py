@@ -1,5 +1,6 @@
 """The doctor: each line is ok, a warning or a problem, and says what to do."""
 
+import shutil
 import socket
 import sqlite3
 import subprocess
@@ -122,7 +123,7 @@ def test_a_data_folder_is_tried_and_left_as_it_was(tmp_path):
 
 def test_a_full_disk_is_warned_of(tmp_path, monkeypatch):
     usage = type("Usage", (), {"free": 100 * 2**20})
-    monkeypatch.setattr(doctor.shutil, "disk_usage", lambda path: usage)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
     finding = only(doctor.check_data(settings(data=tmp_path)))
     assert (finding.state, "100 MB" in finding.text) == ("warning", True)
 
@@ -154,9 +155,9 @@ def test_a_package_that_does_not_load_is_told(monkeypatch):
 
 @pytest.mark.parametrize(("engine_sees_it", "state"), [(True, "ok"), (False, "warning")])
 def test_a_card_the_engine_cannot_use_is_warned_of(monkeypatch, engine_sees_it, state):
-    monkeypatch.setattr(doctor.shutil, "which", lambda program: "/usr/bin/nvidia-smi")
+    monkeypatch.setattr(shutil, "which", lambda program: "/usr/bin/nvidia-smi")
     answer = subprocess.CompletedProcess([], 0, stdout="NVIDIA L4, 23034 MiB\n")
-    monkeypatch.setattr(doctor.subprocess, "run", lambda *arguments, **options: answer)
+    monkeypatch.setattr(subprocess, "run", lambda *arguments, **options: answer)
     monkeypatch.setattr(doctor, "_engine_sees_gpu", lambda: engine_sees_it)
     finding = only(doctor.check_gpu(settings()))
     assert (finding.state, finding.text.startswith("NVIDIA L4, 23034 MiB")) == (state, True)
@@ -166,8 +167,8 @@ def test_a_broken_driver_is_no_card(monkeypatch):
     def fail(*arguments, **options):
         raise subprocess.CalledProcessError(9, "nvidia-smi")
 
-    monkeypatch.setattr(doctor.shutil, "which", lambda program: "/usr/bin/nvidia-smi")
-    monkeypatch.setattr(doctor.subprocess, "run", fail)
+    monkeypatch.setattr(shutil, "which", lambda program: "/usr/bin/nvidia-smi")
+    monkeypatch.setattr(subprocess, "run", fail)
     assert only(doctor.check_gpu(settings())).text.startswith("none found")
 
 

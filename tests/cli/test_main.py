@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.main import get_command
@@ -225,7 +226,8 @@ def test_say_takes_any_bytes_and_refuses_to_say_nothing(monkeypatch, run):
 def test_the_help_names_commands_and_values_in_words(run):
     _, output, errors = run("--help")
     assert "..." not in (output + errors).partition("Commands:")[2], "no summary is cut off"
-    for command in get_command(main.app).commands:
+    group: Any = get_command(main.app)
+    for command in group.commands:
         _, output, errors = run(command, "--help")
         assert "<" not in (output + errors).partition("Options:")[2], command
 
@@ -241,7 +243,7 @@ def test_doctor_fails_when_there_is_something_to_mend(run, monkeypatch):
 
 
 def options(command: str) -> set[str]:
-    group = get_command(main.app)
+    group: Any = get_command(main.app)
     parameters = group.commands[command].params
     return {name for parameter in parameters for name in parameter.opts if name.startswith("--")}
 
@@ -256,7 +258,8 @@ def test_every_setting_names_the_flag_it_really_has():
 
 
 def test_every_command_and_every_flag_explains_itself():
-    for name, command in get_command(main.app).commands.items():
+    group: Any = get_command(main.app)
+    for name, command in group.commands.items():
         assert command.help, name
         for parameter in command.params:
             assert getattr(parameter, "help", None), f"{name} {parameter.name}"

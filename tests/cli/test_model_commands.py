@@ -24,7 +24,7 @@ from duologue.cli.model_commands import (
 )
 from duologue.cli.progress import Lines
 from duologue.config import Settings
-from duologue.errors import Busy, Problem
+from duologue.errors import Busy, Problem, StartFailed
 from duologue.models import catalogue
 from duologue.models.fit import Hardware
 from duologue.models.hub import http
@@ -79,7 +79,7 @@ def test_broken_and_unfinished_ones_are_told_below(settings: Settings) -> None:
 
 def test_a_checkout_without_weights_lists_the_rest(settings: Settings, monkeypatch) -> None:
     def absent() -> Path:
-        raise model_commands.StartFailed("not here")
+        raise StartFailed("not here")
 
     monkeypatch.setattr(catalogue, "bundled_model", absent)
     assert "tiny" in local_models(settings)

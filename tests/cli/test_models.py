@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.hub_stand_in import Hub, serving
@@ -104,7 +105,7 @@ def test_the_catalogue_needs_no_network(run, monkeypatch):
 
 
 def test_every_command_and_every_flag_explains_itself():
-    group = get_command(main.app)
+    group: Any = get_command(main.app)
     commands = {**group.commands["models"].commands, "setup": group.commands["setup"]}
     assert set(commands) == {"list", "pull", "rm", "setup"}
     for name, command in commands.items():

@@ -65,7 +65,8 @@ class Desk:
 async def ringing(
     player: Player | None = None, **start: object
 ) -> AsyncIterator[tuple[CallClient, Desk, list[dict]]]:
-    desk, port, seen = Desk(), free_port(), []
+    desk, port = Desk(), free_port()
+    seen: list[dict] = []
     async with (
         serve(desk.answer, "127.0.0.1", port),
         Client(f"http://127.0.0.1:{port}") as client,

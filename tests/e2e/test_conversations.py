@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+from typing import Any
 
 import anyio
 import httpx
@@ -136,7 +137,7 @@ async def test_a_stream_left_and_joined_again_at_any_number_gives_the_same_text(
 
 async def test_a_viewer_that_leaves_after_every_event_misses_nothing_while_the_reply_is_written(talk):
     run = await talk.say(SLOW)
-    events = []
+    events: list[Any] = []
     while not events or events[-1][1]["type"] != "run_done":
         events += await talk.until(run, lambda event: True, after=events[-1][0] if events else 0)
     assert (

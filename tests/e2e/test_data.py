@@ -230,7 +230,7 @@ async def test_on_a_full_disk_the_text_stays_in_memory_says_so_and_is_kept_when_
         events = await talk.until(
             run,
             lambda event: (
-                (event.get("message", {}) or {}).get("error") if event["type"] == "message_added" else False
+                event["type"] == "message_added" and bool((event.get("message", {}) or {}).get("error"))
             ),
         )
         assert events[-1][1]["message"]["error"]["code"] == "storage_unavailable"

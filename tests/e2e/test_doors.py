@@ -8,6 +8,7 @@ import httpx
 import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
+from websockets.typing import Subprotocol
 
 pytestmark = pytest.mark.system
 
@@ -77,7 +78,9 @@ def test_with_a_key_nothing_answers_without_it(serve):
     with connect(f"ws://127.0.0.1:{server.port}/ws/chat", additional_headers={"x-api-key": KEY}):
         pass
     named = "duologue.key." + base64.urlsafe_b64encode(KEY.encode()).decode().rstrip("=")
-    with connect(f"ws://127.0.0.1:{server.port}/ws/chat", subprotocols=["duologue", named]):
+    with connect(
+        f"ws://127.0.0.1:{server.port}/ws/chat", subprotocols=[Subprotocol("duologue"), Subprotocol(named)]
+    ):
         pass
 
 

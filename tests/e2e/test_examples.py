@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import httpx
 import openai
@@ -122,7 +123,7 @@ def test_two_workers_are_two_models_and_an_alias(serve):
             ("scripted", "scripted"),
             ("", "duologue-mini"),
         ):
-            said = [{"role": "user", "content": "Hello"}]
+            said: Any = [{"role": "user", "content": "Hello"}]
             reply = client.chat.completions.create(model=asked, messages=said, max_tokens=20)
             assert reply.model == answers
             assert reply.choices[0].message.content

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import time
+from typing import Any
 
 import httpx
 import pytest
@@ -62,7 +63,7 @@ def test_a_worker_is_started_anew_on_demand_and_who_waits_is_answered_by_the_nex
             answer = httpx.post(f"{server.url}/api/admin/workers/{first['worker_id']}/restart")
             assert (answer.status_code, answer.json()) == (202, {"worker": first["worker_id"]})
             assert list(stream)[-1]["error"]["code"] == "worker_restarted"
-            heard = []
+            heard: list[dict[str, Any]] = []
             while not heard or heard[-1]["type"] not in ("done", "error"):
                 heard.append(json.loads(socket.recv(timeout=10)))
     assert heard[-1]["text"] == "You said: hi"
@@ -80,7 +81,7 @@ def test_a_request_that_comes_while_the_worker_restarts_waits_for_it(serve):
         os.kill(server.worker()["process"], signal.SIGKILL)
         server.until(lambda: server.status()["idle_workers"] == 0)
         socket.send(json.dumps({"messages": [{"role": "user", "content": "hi"}]}))
-        heard = []
+        heard: list[dict[str, Any]] = []
         while not heard or heard[-1]["type"] not in ("done", "error"):
             heard.append(json.loads(socket.recv(timeout=10)))
     assert heard[-1]["text"] == "You said: hi"

@@ -4,6 +4,7 @@ import json
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 import anyio
 import httpx
@@ -41,7 +42,7 @@ def looked(at: str, seconds: float = 0) -> dict:
 
 def settings(folder: Path, **runs: object) -> list[str]:
     """The arguments of a server with tool servers."""
-    plain = {"command": sys.executable, "args": [str(SERVERS / "plain.py")]}
+    plain: dict[str, Any] = {"command": sys.executable, "args": [str(SERVERS / "plain.py")]}
     plain["env"] = {"PLAIN_NOTES": str(folder / "notes")}
     servers = {
         "time": {"command": sys.executable, "args": ["-m", "mcp_server_time", "--local-timezone", "UTC"]},

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import wave
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -152,7 +152,7 @@ def desk(talking: Any) -> str:
 
 
 @pytest.fixture(scope="module")
-def recordings(talking: Any, conversation: str, desk: str) -> Iterator[dict[str, Recording]]:
+def recordings(talking: Any, conversation: str, desk: str) -> dict[str, Recording]:
     found: dict[str, Recording] = {}
 
     async def one(scenario: Scenario, voices: Voices) -> None:
@@ -325,7 +325,7 @@ def test_a_reply_is_spoken_into_a_file_and_a_recording_written_down(
 
 def voice_worker(server: Any) -> int:
     started = [re.search(r"worker voice started: process (\d+)", line) for line in server.lines]
-    return int([found for found in started if found][-1].group(1))  # type: ignore[union-attr]
+    return int([found for found in started if found][-1].group(1))
 
 
 def test_a_lost_voice_is_followed_by_another_one(talking: Any, recordings: dict[str, Recording]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -72,7 +73,7 @@ def test_cards_are_listed_by_another_process_and_not_at_every_call(monkeypatch, 
 
     time = [0.0]
     monkeypatch.setattr(hardware, "machine_limits", lambda: MachineLimits(4, 16 * GB))
-    monkeypatch.setattr(hardware.subprocess, "run", run)
+    monkeypatch.setattr(subprocess, "run", run)
     probe = hardware.HardwareProbe(lambda: time[0])
     for _ in range(2):
         machine, line = probe(tmp_path)

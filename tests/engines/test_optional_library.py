@@ -10,7 +10,7 @@ from duologue.errors import StartFailed
 
 def test_a_missing_library_comes_with_the_command_that_installs_it():
     with pytest.raises(StartFailed) as caught, importing("x", "extra", role="voice", advice=" Really."):
-        import a_library_that_does_not_exist  # noqa: F401
+        import a_library_that_does_not_exist  # type: ignore[import-not-found] # noqa: F401
     assert caught.value.code == "engine_missing"
     assert caught.value.message == (
         "The voice x needs one more package (a_library_that_does_not_exist): pip install 'duologue[extra]'. Really."

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, MutableMapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -67,7 +67,7 @@ class Client:
 
     def __init__(self) -> None:
         self.scope = {"type": "http", "method": "POST", "path": "/v1/x", "state": {"request_id": "r-1"}}
-        self.messages: list[dict[str, Any]] = []
+        self.messages: list[MutableMapping[str, Any]] = []
         self.gone = anyio.Event()
         self.changed = anyio.Event()
 
@@ -75,7 +75,7 @@ class Client:
         await self.gone.wait()
         return {"type": "http.disconnect"}
 
-    async def send(self, message: dict[str, Any]) -> None:
+    async def send(self, message: MutableMapping[str, Any]) -> None:
         self.messages.append(message)
         self.changed.set()
         self.changed = anyio.Event()
@@ -149,7 +149,7 @@ async def test_a_disconnect_before_the_first_item_leaves_the_source_too() -> Non
 async def test_a_server_that_says_the_client_left_by_an_error_is_understood() -> None:
     source, client = Source(b"a", None), Client()
 
-    async def send(message: dict[str, Any]) -> None:
+    async def send(message: MutableMapping[str, Any]) -> None:
         raise OSError("gone")
 
     with anyio.fail_after(5):
@@ -231,7 +231,7 @@ async def test_a_stream_that_says_something_in_time_is_sent_no_comment() -> None
 async def test_nothing_is_taken_from_the_source_while_the_client_does_not_read() -> None:
     source, client, reads = Source(b"a", b"b", b"c"), Client(), anyio.Event()
 
-    async def send(message: dict[str, Any]) -> None:
+    async def send(message: MutableMapping[str, Any]) -> None:
         if message.get("body") == b"a":
             await reads.wait()
         await client.send(message)
@@ -269,7 +269,7 @@ async def test_work_is_done_while_the_client_is_there_and_cancelled_when_it_leav
 
 async def test_a_client_that_takes_nothing_for_long_is_given_up():
     class Stuck(Client):
-        async def send(self, message: dict[str, Any]) -> None:
+        async def send(self, message: MutableMapping[str, Any]) -> None:
             await super().send(message)
             if message.get("body"):
                 await anyio.sleep_forever()
@@ -346,7 +346,7 @@ async def test_a_client_that_leaves_closes_the_source_of_a_resumable_stream() ->
 async def test_a_client_that_does_not_even_take_the_headers_is_given_up() -> None:
     client = Client()
 
-    async def send(message: dict[str, Any]) -> None:
+    async def send(message: MutableMapping[str, Any]) -> None:
         await anyio.sleep_forever()
 
     with anyio.fail_after(5):

@@ -88,7 +88,7 @@ def test_channels_are_mixed():
     assert loudness_of_first(silent_right) == pytest.approx(loudness_of_first(data) / 2)
 
 
-def loudness_of_first(data: bytes) -> float:
+def loudness_of_first(data: bytes | bytearray) -> float:
     return max(abs(value) for value in array("f", wav.read_wav(bytes(data)).samples))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -101,7 +102,7 @@ def test_the_bundled_model_answers_to_its_name(
     folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / f"{catalogue.BUNDLED}.gguf").touch()
-    monkeypatch.setattr(catalogue.resources, "files", lambda package: tmp_path)
+    monkeypatch.setattr(resources, "files", lambda package: tmp_path)
     assert find_model(catalogue.BUNDLED, folder / "deep") == tmp_path / "duologue-mini.gguf"
 
 

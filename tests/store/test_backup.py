@@ -66,6 +66,7 @@ async def test_restoring_keeps_what_was_there_before(tmp_path, stores, clock):
     hash = keep_file(tmp_path / "other", b"another file")
     back = restore(tmp_path / "copy.tar", tmp_path / "other", clock)
     assert back.replaced == tmp_path / "other" / "backups" / "replaced-20270115-080000.db"
+    assert back.replaced is not None
     with closing(sqlite3.connect(back.replaced)) as replaced:
         assert replaced.execute("SELECT id FROM conversations").fetchall() == [("old",)]
     assert (tmp_path / "other" / "blobs" / hash[:2] / hash).exists()

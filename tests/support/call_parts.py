@@ -144,7 +144,8 @@ def engines(texts: Iterable[str] = (), **options: Any) -> SpeechEngines:
 class CallControls(ControlInbox):
     """The controls that a test sends to a session."""
 
-    def put(self, *controls: CallControl) -> None:
+    # A test sends its controls one after the other.
+    def put(self, *controls: CallControl) -> None:  # type: ignore[override]
         super().put(controls)
 
 

@@ -130,7 +130,8 @@ class ConversationClient:
     async def branch(self) -> list[Json]:
         """The messages of the current branch, the first one first."""
         whole = await self.load()
-        rows, path = {row["id"]: row for row in whole["messages"]}, []
+        rows = {row["id"]: row for row in whole["messages"]}
+        path: list[Json] = []
         row = rows.get(whole["conversation"].get("leaf"))
         while row is not None:
             path.insert(0, row)

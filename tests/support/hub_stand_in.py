@@ -125,7 +125,7 @@ def _application(hub: Hub) -> Starlette:
     return Starlette(routes=routes)
 
 
-def _named(endpoint):  # type: ignore[no-untyped-def]
+def _named(endpoint):
     async def call(request: Request) -> Response:
         parameters = request.path_params
         parameters["name"] = f"{parameters['owner']}/{parameters['repository']}"

@@ -57,6 +57,13 @@ def opened(data: bytes) -> Image.Image:
     return Image.open(io.BytesIO(data))
 
 
+def pixel(image: Image.Image, x: int, y: int) -> tuple[int, ...]:
+    """The channels of one pixel of a coloured picture."""
+    channels = image.getpixel((x, y))
+    assert isinstance(channels, tuple)
+    return channels
+
+
 def turned(orientation: int = 6) -> bytes:
     """A JPEG of 64 x 48 pixels that says it is to be turned."""
     exif = Image.Exif()
@@ -184,7 +191,7 @@ def recorded(mime: str, seconds: float = 0.5) -> bytes:
         av.open(io.BytesIO(wav(48_000, seconds=seconds))) as source,
         av.open(made, "w", format=container) as file,
     ):
-        stream = file.add_stream(codec, rate=48_000, layout="mono", format=samples)
+        stream: Any = file.add_stream(codec, rate=48_000, layout="mono", format=samples)
         resampler = av.AudioResampler(
             format=samples, layout="mono", rate=48_000, frame_size=stream.frame_size or 1024
         )

@@ -19,6 +19,7 @@ from duologue.store.database import Database
 from duologue.store.schema import tables
 from duologue.store.stores import Store
 from duologue.values.conversations import Conversation, StoredMessage, TextContent
+from duologue.values.messages import Role
 
 POSTGRESQL = tuple(filter(None, (os.environ.get("DUOLOGUE_TEST_POSTGRESQL"),))) or tuple(
     f"postgresql://{user}@127.0.0.1:5432/test" for user in ("postgres", "root")
@@ -135,7 +136,7 @@ _numbers = count()
 
 
 def row(
-    conversation: str, id: str, parent: str | None = None, text: str = "", role: str = "user", **fields
+    conversation: str, id: str, parent: str | None = None, text: str = "", role: Role = "user", **fields
 ) -> StoredMessage:
     """A message of plain text, or of other `fields`."""
     fields.setdefault("content", (TextContent(text),) if text else ())

@@ -75,8 +75,10 @@ def write_tiny_model(path: Path, model: TinyModel = TinyModel()) -> Path:
     writer.add_rope_freq_base(10_000.0)
     writer.add_file_type(gguf.LlamaFileType.ALL_F32)
     for name, value in model.advice:
-        add = writer.add_int32 if isinstance(value, int) else writer.add_float32
-        add(f"general.sampling.{name}", value)
+        if isinstance(value, int):
+            writer.add_int32(f"general.sampling.{name}", value)
+        else:
+            writer.add_float32(f"general.sampling.{name}", value)
     _add_vocabulary(writer, model)
     for name, shape in _shapes(model).items():
         writer.add_tensor(name, _weights(name, shape, model))

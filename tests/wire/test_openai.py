@@ -174,7 +174,7 @@ def test_the_words_for_how_long_to_think(word: str, thinking: bool, effort: str 
 
 
 def test_response_formats() -> None:
-    schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
+    schema: dict[str, object] = {"type": "object", "properties": {"a": {"type": "integer"}}}
     assert request(response_format={"type": "text"}).format is None
     assert request(response_format={"type": "json_object"}).format == OutputFormat("json_object")
     wrapped = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema, "strict": True}}

@@ -98,7 +98,7 @@ def test_numbers_must_be_finite_and_typed() -> None:
 
 
 def test_a_tool_keeps_its_schema_and_a_schema_must_fit_64_bits() -> None:
-    schema = {"type": "object", "properties": {"city": {"type": "string"}}}
+    schema: dict[str, object] = {"type": "object", "properties": {"city": {"type": "string"}}}
     body = {"type": "function", "function": {"name": "weather", "parameters": schema, "strict": True}}
     assert validate(ToolBody, body).tool() == Tool("weather", "", schema)
     body["function"] = {"name": "weather", "parameters": {"maximum": 10**30}}
@@ -172,7 +172,8 @@ def test_parts_and_calls_count_as_messages_do() -> None:
 
 
 def test_what_is_no_list_is_left_to_the_check_of_types() -> None:
-    for wrong in (None, 3, "text", {}, [3], [{"content": 3, "tool_calls": "x"}]):
+    values: tuple[Any, ...] = (None, 3, "text", {}, [3], [{"content": 3, "tool_calls": "x"}])
+    for wrong in values:
         body = {"messages": wrong, "tools": wrong}
         check_counts(body, LimitSettings())
         assert body == {"messages": wrong, "tools": wrong}

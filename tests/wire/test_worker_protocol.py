@@ -18,13 +18,13 @@ REQUEST = ChatRequest(
     tools=(Tool("clock", "tells the time", {"type": "object", "properties": {}}),),
     thinking=False,
 )
-DOWN = [
+DOWN: list[worker_protocol.Down] = [
     worker_protocol.Begin(1, 0, REQUEST, "r1"),
     worker_protocol.Cancel(1),
     worker_protocol.Grant(1, 9),
     worker_protocol.Count(4, REQUEST),
 ]
-UP = [
+UP: list[worker_protocol.Up] = [
     worker_protocol.Emit(
         1, (TextDelta("a"), ToolCallDelta(0, "{", "c", "f"), AudioDelta(b"pcm"), Prefilled(None))
     ),

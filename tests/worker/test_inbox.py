@@ -4,7 +4,7 @@ import anyio
 import pytest
 
 from duologue.errors import Busy
-from duologue.values.call_events import MicrophoneAudio, Played, Text
+from duologue.values.call_events import CallControl, MicrophoneAudio, Played, Text
 from duologue.worker.inbox import CONTROLS, SOUND, ControlInbox
 
 pytestmark = pytest.mark.anyio
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.anyio
 
 async def test_what_is_told_is_taken_in_order():
     inbox = ControlInbox()
-    controls = [MicrophoneAudio(b"ab"), Text(1, "a"), MicrophoneAudio(b"cd")]
+    controls: list[CallControl] = [MicrophoneAudio(b"ab"), Text(1, "a"), MicrophoneAudio(b"cd")]
     inbox.put(controls[:2])
     inbox.put(controls[2:])
     assert await inbox.take() == controls

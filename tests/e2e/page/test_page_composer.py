@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import FilePayload, Locator, expect
 from tests.support.tabs import Tab
 
 pytestmark = pytest.mark.browser
@@ -184,7 +184,9 @@ def test_a_document_is_given_as_text_or_pages(visit: Callable[..., Tab]) -> None
     tab.composer.fill("/say read it")
     with tab.page.expect_request("**/runs") as asked:
         tab.button("Send").click()
-    assert asked.value.post_data_json["message"]["content"][0]["given"] == "text"
+    body = asked.value.post_data_json
+    assert body is not None
+    assert body["message"]["content"][0]["given"] == "text"
     tab.forgive("400")
 
 
@@ -207,7 +209,7 @@ def test_more_files_than_a_message_carries_are_refused_with_the_settings_name(
     tab.open()
     chooser = tab.page.locator("input[type=file]")
     chooser.set_input_files(
-        [{"name": name, "mimeType": "text/plain", "buffer": b"12345"} for name in ("one.txt", "two.txt")]
+        [FilePayload(name=name, mimeType="text/plain", buffer=b"12345") for name in ("one.txt", "two.txt")]
     )
     expect(tab.page.get_by_text("setting limits.attachments")).to_be_visible()
     expect(files(tab)).to_have_count(1)

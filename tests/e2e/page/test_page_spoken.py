@@ -107,7 +107,9 @@ def test_a_press_speaks_hands_free_and_another_sends_it_aloud_where_one_likes_th
     spoken: list[str] = []
 
     def speak(route: Route) -> None:
-        spoken.append(route.request.post_data_json["input"])
+        body = route.request.post_data_json
+        assert body is not None
+        spoken.append(body["input"])
         route.fulfill(body=b"\x00\x10" * 2400, content_type="audio/pcm")
 
     tab.page.route("**/v1/audio/speech", speak)
@@ -165,7 +167,9 @@ def test_replies_are_read_while_they_are_written_where_one_likes_that(tab: Tab) 
     asked: list[str] = []
 
     def speak(route: Route) -> None:
-        asked.append(route.request.post_data_json["input"])
+        body = route.request.post_data_json
+        assert body is not None
+        asked.append(body["input"])
         route.fulfill(body=b"\x00\x10" * 2400, content_type="audio/pcm")
 
     tab.page.route("**/v1/audio/speech", speak)

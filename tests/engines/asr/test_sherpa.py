@@ -3,6 +3,7 @@ make test-engines."""
 
 import sys
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ class Stream:
     def __init__(self) -> None:
         self.heard = 0
         self.options: dict[str, str] = {}
-        self.result = None
+        self.result: Any = None
         self.over = False
 
     def accept_waveform(self, rate, sound) -> None:
@@ -116,7 +117,9 @@ TRANSDUCER = {"encoder.int8.onnx": {"model_type": "EncDecRNNTBPEModel"}} | {
 STREAMING = {"encoder.onnx": {"decode_chunk_len": "32"}} | {
     name: {} for name in ("decoder.onnx", "joiner.onnx", "tokens.txt")
 }
-QWEN = {name: {} for name in ("conv_frontend.onnx", "encoder.onnx", "decoder.onnx", "tokenizer/vocab.json")}
+QWEN: dict[str, dict[str, Any]] = {
+    name: {} for name in ("conv_frontend.onnx", "encoder.onnx", "decoder.onnx", "tokenizer/vocab.json")
+}
 
 
 async def test_a_whole_utterance_is_heard_and_its_words_have_times(library, tmp_path):

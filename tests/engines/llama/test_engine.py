@@ -7,19 +7,22 @@ import json
 import socket
 import urllib.error
 import urllib.request
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import anyio
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 from tests.support.tiny_model import TinyModel, token_id, write_tiny_model
 
+from duologue.engines import load_progress
 from duologue.engines.contracts import Generation, GenerationEnded, Piece, PromptEngine
 from duologue.engines.llama import engine as llama_module
 from duologue.engines.llama.engine import LlamaEngine, load
 from duologue.engines.llama.request import SEQUENCE_BREAKERS, generate_request, sampling_defaults
 from duologue.errors import BadRequest, ContextExceeded, EngineFailed, StartFailed, Unavailable
+from duologue.models.gguf.header import read as read_header
 from duologue.text.output.channels import ReasoningTags
 from duologue.text.output.parsed import parse_reply
 from duologue.text.output.reply_grammar import (
@@ -109,7 +112,9 @@ class TestCard:
         assert set(engine.card.defaults) == set(engine.card.sampling) - {"logprobs", "logit_bias"}
 
     async def test_every_default_is_a_value_that_can_be_asked_for(self, engine: LlamaEngine) -> None:
-        own = {name: value for name, value in engine.card.defaults.items() if name != "max_tokens"}
+        own: dict[str, Any] = {
+            name: value for name, value in engine.card.defaults.items() if name != "max_tokens"
+        }
         pieces, _ = await write(engine, Generation(Sampling(**own | {"max_tokens": 2, "ignore_eos": True})))
         assert pieces
 
@@ -609,12 +614,12 @@ class TestFormat:
         self, engine: LlamaEngine, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         # What the engine does with a schema that is too complex, without spending seconds on compiling one.
-        def dropped(request: dict[str, object], *rest: object, **names: object) -> dict[str, object]:
+        def dropped(request: dict[str, object], *rest: Any, **names: Any) -> dict[str, object]:
             made = original(request, *rest, **names)
             made.pop("json_schema", None)
             return made
 
-        original = llama_module.generate_request
+        original: Callable[..., dict[str, object]] = generate_request
         monkeypatch.setattr(llama_module, "generate_request", dropped)
         end = Sampling(max_tokens=9, logit_bias={str(token_id("<|im_end|>")): NEVER})
         with pytest.raises(EngineFailed, match="too complex"):
@@ -789,19 +794,22 @@ class TestLoading:
             await load({"model": "x.gguf", "treads": 3})
 
     def test_reading_ahead_reports_how_far_it_is(self, models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        shares: list[float | None] = []
-        monkeypatch.setattr(llama_module.load_progress, "report", shares.append)
-        llama_module._read_ahead(llama_module.read(models / "tiny.gguf"))
+        shares: list[float] = []
+        monkeypatch.setattr(load_progress, "report", shares.append)
+        llama_module._read_ahead(read_header(models / "tiny.gguf"))
         assert shares[-1] == llama_module.READ_SHARE
         assert shares == sorted(shares)
 
     async def test_a_large_file_is_read_ahead(self, models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        seen = []
+        seen: list[Path] = []
         original = llama_module._read_ahead
         monkeypatch.setattr(llama_module, "READ_AHEAD", 1000)
-        monkeypatch.setattr(
-            llama_module, "_read_ahead", lambda header: (seen.append(header.path), original(header))
-        )
+
+        def read_ahead(header: Any) -> None:
+            seen.append(header.path)
+            original(header)
+
+        monkeypatch.setattr(llama_module, "_read_ahead", read_ahead)
         engine = await load({"model": str(models / "tiny.gguf"), "log": 0})
         assert seen == [models / "tiny.gguf"]
         await engine.close()

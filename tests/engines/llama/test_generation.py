@@ -42,8 +42,13 @@ class Server:
 def run(server: Server, **how: Any) -> tuple[list[Any], ReplyReader]:
     items: list[Any] = []
     take = how.pop("take", 99)
+
+    def receive(item: Any) -> bool:
+        items.append(item)
+        return len(items) < take
+
     reader = ReplyReader(
-        lambda item: items.append(item) is None and len(items) < take,
+        receive,
         how.pop("top", None),
         how.pop("silent", False),
         how.pop("constrained", False),

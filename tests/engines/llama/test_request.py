@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -29,7 +31,7 @@ from duologue.errors import BadRequest, ContextExceeded, EngineFailed
 from duologue.values.events import TokenLogprob
 from duologue.values.requests import OutputFormat, Sampling
 
-VALUES: dict[str, object] = {
+VALUES: dict[str, Any] = {
     "dry_sequence_breakers": ("\n",),
     "samplers": ("top_k",),
     "ignore_eos": True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
 import anyio
 import pytest
@@ -39,7 +39,7 @@ HELLO = ChatRequest((user("hello"),))
 Answer = Callable[[Request], Awaitable[Response]]
 
 
-def event(delta: dict[str, object] | None = None, finish: str | None = None, **more: object) -> str:
+def event(delta: Mapping[str, object] | None = None, finish: str | None = None, **more: object) -> str:
     choice = {"index": 0, "delta": delta or {}, "finish_reason": finish}
     return "data: " + json.dumps({"choices": [choice], **more}, ensure_ascii=False) + "\n\n"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from duologue.engines.openai_remote.request import ELSEWHERE, FIELDS, chat_body, estimate_tokens
@@ -22,7 +24,7 @@ from duologue.values.requests import ChatRequest, OutputFormat, Sampling
 HELLO = (user("hello"),)
 
 
-def body(**fields: object) -> dict[str, object]:
+def body(**fields: Any) -> dict[str, object]:
     return chat_body(ChatRequest(**{"messages": HELLO, **fields}), "m")
 
 
@@ -122,7 +124,7 @@ def test_tools_are_offered_with_the_choice() -> None:
 
 @pytest.mark.parametrize("name", sorted(FIELDS))
 def test_a_sampling_field_that_is_asked_is_sent(name: str) -> None:
-    value: object = {"5": 1.0} if name == "logit_bias" else 2
+    value: Any = {"5": 1.0} if name == "logit_bias" else 2
     assert body(sampling=Sampling(**{name: value}))[FIELDS[name]] == value
 
 
@@ -136,7 +138,7 @@ def test_what_the_dialect_has_no_name_for_is_not_sent() -> None:
 
 
 def test_stops_and_formats() -> None:
-    schema = {"type": "object"}
+    schema: dict[str, object] = {"type": "object"}
     assert body(stop=("a", "b"))["stop"] == ["a", "b"]
     assert body(format=OutputFormat("json_object"))["response_format"] == {"type": "json_object"}
     made = body(format=OutputFormat("json_schema", schema=schema))["response_format"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from array import array
 from collections.abc import AsyncIterator
+from typing import Any
 
 import anyio
 import pytest
@@ -171,7 +172,8 @@ async def test_an_impossible_address_is_refused_at_the_start(url):
 
 
 async def test_an_answer_that_is_no_transcript_is_said_to_be_none(server, recogniser):
-    for body in ("hello", ["text"], {"words": []}, {"text": "x", "words": [{"word": "x"}]}):
+    bodies: tuple[Any, ...] = ("hello", ["text"], {"words": []}, {"text": "x", "words": [{"word": "x"}]})
+    for body in bodies:
         server.answer = saying(body)
         with pytest.raises(EngineFailed, match="not a transcript"):
             await recogniser.transcribe(SECOND)

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,7 +49,7 @@ class Program:
                     str(hearing),
                     str(folder),
                 ],
-                stdin=theirs,
+                stdin=theirs.fileno(),
                 stderr=subprocess.PIPE,
             )
 
@@ -149,6 +150,7 @@ def test_a_decoder_that_does_not_go_on_is_an_answer():
         def begin(self, level: float) -> None:
             raise EngineFailed("It broke.")
 
-    assert decoder_process.respond(Broken(), BeginUtterance(0.0)) == DecodingFailed(
+    broken: Any = Broken()
+    assert decoder_process.respond(broken, BeginUtterance(0.0)) == DecodingFailed(
         "It broke.", "engine_failed"
     )

@@ -1,5 +1,7 @@
 """The encoding of messages."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -44,7 +46,7 @@ def take_all(reader: MessageReader) -> list:
     ],
 )
 def test_a_message_comes_as_it_was_sent(message, union):
-    reader = MessageReader(union)
+    reader: MessageReader[Any] = MessageReader(union)
     reader.add(pack(message))
     assert take_all(reader) == [message]
 
@@ -53,7 +55,8 @@ def test_a_message_comes_as_it_was_sent(message, union):
 def test_it_does_not_matter_where_the_bytes_are_cut(sounds, cuts):
     messages = [DecodeAudio(sound) for sound in sounds]
     data = b"".join(map(pack, messages))
-    reader, received = MessageReader(DecoderRequest), []
+    reader: MessageReader[DecoderRequest] = MessageReader(DecoderRequest)
+    received: list[DecoderRequest] = []
     for cut in cuts:
         reader.add(data[:cut])
         data = data[cut:]
@@ -63,7 +66,7 @@ def test_it_does_not_matter_where_the_bytes_are_cut(sounds, cuts):
 
 
 def test_an_incomplete_message_is_none():
-    reader = MessageReader(DecoderRequest)
+    reader: MessageReader[DecoderRequest] = MessageReader(DecoderRequest)
     for byte in pack(BeginUtterance(1.0))[:-1]:
         reader.add(bytes([byte]))
         assert reader.take() is None

@@ -17,7 +17,8 @@ def library() -> EspeakLibrary:
 
 
 def test_a_word_event_has_its_sample_and_its_position(library):
-    sound, words = bytearray(), []
+    sound = bytearray()
+    words: list[tuple[int, int]] = []
 
     def on_speech(pcm, events):
         sound.extend(pcm)
@@ -46,8 +47,13 @@ def test_an_error_in_the_callback_is_raised_and_the_next_synthesis_is_whole(libr
 
     with pytest.raises(KeyError, match="mine"):
         library.synthesise("one two", "en-us", 165, fails)
-    pieces = []
-    library.synthesise("one", "en-us", 165, lambda pcm, events: pieces.append(pcm) is None)
+    pieces: list[bytes] = []
+
+    def on_speech(pcm, events):
+        pieces.append(pcm)
+        return True
+
+    library.synthesise("one", "en-us", 165, on_speech)
     assert sum(map(len, pieces)) > RATE // 4
 
 

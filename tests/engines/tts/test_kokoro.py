@@ -4,6 +4,7 @@ import sys
 from array import array
 from importlib.machinery import ModuleSpec
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ class Pipeline:
 
     made: list["Pipeline"]
 
-    def __init__(self, letter: str, *, repo_id: str, model: object) -> None:
+    def __init__(self, letter: str, *, repo_id: str, model: Any) -> None:
         self.letter, self.model = letter, model
         self.asked: list[dict] = []
         Pipeline.made.append(self)

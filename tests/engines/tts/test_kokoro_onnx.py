@@ -19,6 +19,7 @@ class Kokoro:
     def __init__(self) -> None:
         self.asked: list[tuple] = []
         self.rate = 24_000
+        self.sessions: list[tuple] = []
 
     def get_voices(self) -> list[str]:
         return ["af_heart", "ef_dora", "jf_alpha"]
@@ -40,7 +41,6 @@ class Kokoro:
 def kokoro(monkeypatch):
     pytest.importorskip("numpy", reason=NEEDED)
     kokoro = Kokoro()
-    kokoro.sessions = []
 
     def session(path, how, providers):
         kokoro.sessions.append((path, how.intra_op_num_threads, providers))

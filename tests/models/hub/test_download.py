@@ -192,7 +192,7 @@ def test_what_another_process_finished_meanwhile_is_taken_as_it_is(
         target.write_bytes(b"by the other one")
         real(file, operation)
 
-    monkeypatch.setattr(download_module.fcntl, "flock", finish_first)
+    monkeypatch.setattr(fcntl, "flock", finish_first)
     download(connection, source, target, watch)
     assert target.read_bytes() == b"by the other one"
     assert left(target) == [NAME]
@@ -211,7 +211,7 @@ def test_a_part_that_was_renamed_under_us_is_not_written_to(
             part.rename(target)
         real(file, operation)
 
-    monkeypatch.setattr(download_module.fcntl, "flock", rename_first)
+    monkeypatch.setattr(fcntl, "flock", rename_first)
     download(connection, source, target, watch)
     assert target.read_bytes() == b"the whole file"
 

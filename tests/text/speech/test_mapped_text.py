@@ -1,9 +1,10 @@
 import re
+from typing import Any
 
 from duologue.text.speech.mapped_text import Mapped, Span
 
 
-def mapped(text: str, *steps: tuple[str, object]) -> Mapped:
+def mapped(text: str, *steps: tuple[str, Any]) -> Mapped:
     made = Mapped(text)
     for pattern, become in steps:
         made.rewrite(re.compile(pattern), become)

@@ -12,7 +12,7 @@ from tests.support.gbnf import admits
 
 from duologue.text.toolcalls.schema_grammar import MAX_RULES, JsonGrammar, literal
 
-ANY = [
+ANY: list[Any] = [
     None,
     True,
     0,
@@ -106,14 +106,15 @@ def test_required_properties_are_there_and_the_others_may_be() -> None:
         assert admitted(schema, value)
         assert admitted(schema, value, separators=(",", ":"))
         assert admitted(schema, value, indent=2)
-    for value in (
+    incomplete: tuple[dict[str, object], ...] = (
         {},
         {"a": "x"},
         {"a": 1, "b": 1},
         {"b": 1, "a": "x"},
         {"b": 1, "d": 2},
         {"b": 1, "c": None},
-    ):
+    )
+    for value in incomplete:
         assert not admitted(schema, value)
 
 
