@@ -1,7 +1,7 @@
-"""The tree of errors a person can meet.
+"""The exceptions that are reported to users.
 
-    Problem                    the root: code, HTTP status, a sentence, the field at fault
-    ├── BadRequest             400, the caller can mend it
+    Problem                    the root: code, HTTP status, a message, the field at fault
+    ├── BadRequest             400, the client can correct it
     │   ├── ContextExceeded    400 context_length_exceeded
     │   └── Unsupported        400, this model or engine cannot do it
     ├── Unauthorized           401 a key is needed or wrong
@@ -9,22 +9,22 @@
     ├── NotFound               404
     │   └── ModelNotFound      404 model_not_found
     ├── TooLarge               413
-    ├── Busy                   429 or a socket that already runs a request
+    ├── Busy                   429, or a socket that is already running a request
     │   └── QueueFull          503 queue_full
-    ├── Unavailable            503 no worker, still loading, going down
-    │   └── WorkerLost         503 worker_lost, the worker ended in the middle
-    ├── EngineFailed           502 or 500, the engine or the upstream broke
+    ├── Unavailable            503 no worker, still loading, shutting down
+    │   └── WorkerLost         503 worker_lost, the worker exited during the request
+    ├── EngineFailed           502 or 500, the engine or the upstream failed
     └── StartFailed            the server or a model could not start: a sentence on the terminal, exit code 1
 
-Each knows its wire code, its HTTP status and its sentence. Whatever is not a Problem is a bug of ours: it is logged
-with its trace and leaves the process as `internal_error` with the request's id, never with the trace.
+Each has a wire code, an HTTP status and a message. Any other exception is a bug: it is logged with its traceback and
+reported to the client as `internal_error` with the request's id, without the traceback.
 """
 
 from __future__ import annotations
 
 
 class Problem(Exception):
-    """An error with a stable code and a sentence a person can act on."""
+    """An error with a stable code and a message that a user can act on."""
 
     code = "internal_error"
     status = 500

@@ -1,7 +1,8 @@
-"""What the operator sees of a running process: its log and its figures.
+"""Logging and metrics of a process.
 
-Owns the form of log lines, the id of the request being served, and the Prometheus instruments. Knows no endpoint;
-whoever measures says what. prometheus_client is imported with the first figure, not with this module.
+Owns the format of log lines, the id of the current request, and the Prometheus instruments. Every package logs through
+`logging` and records through `metrics()`. prometheus_client is imported on first use, so commands that record nothing do
+not load it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
 request_id: ContextVar[str] = ContextVar("request_id", default="")
-"""The request being served; set at the door, in every log line of its tasks."""
+"""The id of the current request; set by the gateway's middleware and included in every log line of its tasks."""
 
 Format = Literal["text", "json"]
 
@@ -30,12 +31,12 @@ _CONTROL = {code: f"\\x{code:02x}" for code in (*range(32), 127, 0x85, 0x2028, 0
 
 
 class TextFormatter(logging.Formatter):
-    """`12:04:05 INFO    gateway.pool  worker_0 is ready  [3f2a…]`; a trace follows, indented."""
+    """`12:04:05 INFO    gateway.pool  worker_0 is ready  [3f2a…]`; a traceback follows, indented."""
 
     def format(self, record: logging.LogRecord) -> str:
         clock = time.strftime("%H:%M:%S", time.localtime(record.created))
         name = record.name.removeprefix("duologue.")
-        # What users send may stand in a message: a line break in it must not forge a second record.
+        # Messages may contain user input: a line break in it must not forge a second record.
         line = f"{clock} {record.levelname:<7} {name}  {record.getMessage().translate(_CONTROL)}"
         if request := request_id.get():
             line += f"  [{request}]"
@@ -45,7 +46,7 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line: time (UTC, ISO 8601), level, logger, message, request_id, trace."""
+    """One JSON object per line: time (UTC, ISO 8601), level, logger, message, request_id, trace."""
 
     def format(self, record: logging.LogRecord) -> str:
         seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
@@ -63,7 +64,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def set_up_logging(level: str = "info", format: Format = "text", stream: TextIO | None = None) -> None:
-    """Send every record of the process to `stream` (stderr) in one form. May be called again."""
+    """Send all log records of the process to `stream` (default stderr) in one format. May be called again."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonFormatter() if format == "json" else TextFormatter())
     root = logging.getLogger()
@@ -73,30 +74,30 @@ def set_up_logging(level: str = "info", format: Format = "text", stream: TextIO 
         logger = logging.getLogger(name)
         logger.handlers.clear()
         logger.propagate = True
-    logging.getLogger("uvicorn.error").addFilter(_is_news)
-    # The doors write one line a request, with its id; these libraries' own lines say it again without. Their debugging
-    # writes headers and frames: keys, cookies, the workers' secret, what people say. So it stays off at every level.
+    logging.getLogger("uvicorn.error").addFilter(_is_relevant)
+    # The gateway logs one line per request, with its id; these libraries would repeat it without the id. Their debug
+    # output contains headers and frames: keys, cookies, the workers' secret, what people say. So it stays off at every level.
     for name in ("uvicorn.access", "uvicorn.error", "httpx", "httpcore", "websockets"):
         logging.getLogger(name).setLevel(max(logging.WARNING, root.level))
 
 
-def _is_news(record: logging.LogRecord) -> bool:
-    # uvicorn takes a socket refused with an HTTP answer, as its extension allows, for one that was forgotten.
+def _is_relevant(record: logging.LogRecord) -> bool:
+    # uvicorn logs this error for a WebSocket rejected with an HTTP response, which the ASGI extension allows.
     return "without completing handshake" not in record.getMessage()
 
 
 class Metrics:
-    """The figures of one process, in a registry of their own."""
+    """The metrics of one process, in their own registry."""
 
     def __init__(self, registry: CollectorRegistry | None = None) -> None:
         from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
         self.registry = registry or CollectorRegistry()
-        quick = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+        buckets = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
         own = self.registry
 
         def histogram(name: str, text: str, labels: tuple[str, ...] = ()) -> Histogram:
-            return Histogram(f"duologue_{name}", text, labels, buckets=quick, registry=own)
+            return Histogram(f"duologue_{name}", text, labels, buckets=buckets, registry=own)
 
         def counter(name: str, text: str, labels: tuple[str, ...] = ()) -> Counter:
             return Counter(f"duologue_{name}", text, labels, registry=own)
@@ -107,12 +108,12 @@ class Metrics:
         self._queue_wait = histogram("queue_wait_seconds", "Waiting for a slot")
         self._stage = histogram("stage_seconds", "Stages of a turn", ("stage",))
         self._tokens = counter("tokens", "Tokens: input, cached (of input), output", ("kind",))
-        self._restarts = counter("worker_restarts", "Workers started anew", ("worker",))
-        self._leases = Gauge("duologue_active_leases", "Slots and seats lent now", registry=own)
+        self._restarts = counter("worker_restarts", "Worker restarts", ("worker",))
+        self._leases = Gauge("duologue_active_leases", "Slots and seats in use", registry=own)
         self._waiting = Gauge("duologue_queue_length", "Requests waiting for a slot", registry=own)
 
     def request_ended(self, endpoint: str, outcome: str, seconds: float) -> None:
-        """`endpoint` is a route's template, never a path a client made up; `outcome` a status or an error code."""
+        """`endpoint` is a route's template, never the raw path: clients could create labels without limit. `outcome` is a status or an error code."""
         self._requests.labels(endpoint, outcome).inc()
         self._duration.labels(endpoint).observe(seconds)
 
@@ -137,7 +138,7 @@ class Metrics:
         self._restarts.labels(worker).inc()
 
     def stage_took(self, stage: str, seconds: float) -> None:
-        """`stage` is one of a turn's: "prefill", "generate"."""
+        """`stage` is a stage of a turn: "prefill" or "generate"."""
         self._stage.labels(stage).observe(seconds)
 
     def render(self) -> tuple[bytes, str]:
@@ -149,5 +150,5 @@ class Metrics:
 
 @cache
 def metrics() -> Metrics:
-    """The figures of this process."""
+    """The metrics of this process."""
     return Metrics()

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from duologue.text.speech.clause_splitter import LONGEST, Clause, Clauses
+from duologue.text.speech.clause_splitter import LONGEST, Clause, ClauseSplitter
 
 
 def cut(text: str, *, size: int = 0, language: str = "en") -> list[Clause]:
-    machine = Clauses(language)
+    machine = ClauseSplitter(language)
     made = []
     for at in range(0, len(text), size or max(1, len(text))):
         made += machine.feed(text[at : at + (size or len(text))])
@@ -45,7 +45,7 @@ def clauses(text: str, language: str = "en") -> list[str]:
     ],
 )
 def test_what_looks_like_an_end_and_is_none(text):
-    machine = Clauses()
+    machine = ClauseSplitter()
     first = machine.feed("Yes. ")
     assert [clause.text for clause in first] == ["Yes."]
     assert " ".join(clauses("Yes. " + text)) == f"Yes. {text}"
@@ -128,7 +128,7 @@ def test_a_code_block_is_its_first_line():
 
 
 def test_a_code_block_is_given_when_it_begins():
-    machine = Clauses()
+    machine = ClauseSplitter()
     assert [clause.text for clause in machine.feed("```c\nint")] == ["```c"]
     assert machine.feed(" a;\nint b;\n" * 100) == []
     assert [clause.text for clause in machine.feed("```\nDone. ")] == ["Done."]
@@ -153,11 +153,11 @@ def test_ticks_in_a_line_open_no_block():
     ],
 )
 def test_a_clause_is_given_as_soon_as_it_stands(text, given):
-    assert [clause.text for clause in Clauses().feed(text)] == given
+    assert [clause.text for clause in ClauseSplitter().feed(text)] == given
 
 
 def test_a_pause_of_the_writer_gives_what_there_is_and_what_follows_begins_anew():
-    machine = Clauses()
+    machine = ClauseSplitter()
     assert machine.feed("One. Let me look") == [Clause("One.", 0, 4)]
     assert machine.flush() == [Clause("Let me look", 5, 16)]
     assert machine.feed("Of course, it is") == [Clause("Of course,", 16, 26, ends=False)]
@@ -183,7 +183,7 @@ PIECES = st.sampled_from(_WRITTEN.split("¦"))
 @given(st.lists(PIECES, max_size=60).map("".join), st.lists(st.integers(1, 12), max_size=40))
 @settings(max_examples=400, deadline=None)
 def test_where_the_input_is_cut_changes_no_clause(text, sizes):
-    machine, made, at = Clauses(), [], 0
+    machine, made, at = ClauseSplitter(), [], 0
     for size in sizes:
         made += machine.feed(text[at : at + size])
         at += size
@@ -226,7 +226,7 @@ def test_clauses_are_in_order_and_leave_out_nothing_but_space_and_code(text):
 )
 def test_a_flood_costs_no_more_than_its_length(text):
     """Counted in looks at the text, not in seconds: what is kept stays small however much comes."""
-    machine = Clauses()
+    machine = ClauseSplitter()
     for _ in range(2000):
         machine.feed(text * 3)
         assert len(machine._text) <= 1200

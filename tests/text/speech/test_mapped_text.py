@@ -1,11 +1,11 @@
 import re
 from typing import Any
 
-from duologue.text.speech.mapped_text import Mapped, Span
+from duologue.text.speech.mapped_text import MappedText, Span
 
 
-def mapped(text: str, *steps: tuple[str, Any]) -> Mapped:
-    made = Mapped(text)
+def mapped(text: str, *steps: tuple[str, Any]) -> MappedText:
+    made = MappedText(text)
     for pattern, become in steps:
         made.rewrite(re.compile(pattern), become)
     return made
@@ -55,7 +55,7 @@ def test_a_group_that_did_not_match_is_left_out_and_none_changes_nothing():
 
 
 def test_a_range_can_be_replaced():
-    made = Mapped("0123456789")
+    made = MappedText("0123456789")
     made.rewrite_range(2, 8, "x")
     assert made.text == "01x89"
     assert made.spans()[1] == Span(2, 3, 2, 8, whole=True)

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from duologue.text.speech.clause_splitter import Clauses
+from duologue.text.speech.clause_splitter import ClauseSplitter
 from duologue.text.speech.normalise import Speakable, speakable
 
 ANSWER = """# The plan
@@ -45,7 +45,7 @@ def test_an_answer_of_every_kind_is_words_alone():
 
 
 def test_clause_by_clause_is_the_same_answer():
-    machine = Clauses()
+    machine = ClauseSplitter()
     clauses = machine.feed(ANSWER) + machine.finish()
     said = " ".join(filter(None, (speakable(clause.text).text for clause in clauses)))
     assert said.split() == speakable(ANSWER).text.split()

@@ -2,12 +2,12 @@
 
 import pytest
 
-from duologue.text.speech.mapped_text import Mapped
+from duologue.text.speech.mapped_text import MappedText
 from duologue.text.speech.powers import powers
 
 
 def rewritten(text: str, language: str) -> str:
-    mapped = Mapped(text)
+    mapped = MappedText(text)
     for pattern, made in powers(language):
         mapped.rewrite(pattern, made)
     return mapped.text

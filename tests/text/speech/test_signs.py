@@ -1,8 +1,8 @@
 import pytest
 
-from duologue.text.speech.mapped_text import Mapped
+from duologue.text.speech.mapped_text import MappedText
 from duologue.text.speech.normalise import speakable
-from duologue.text.speech.signs import addresses, tidied, without_emoji
+from duologue.text.speech.signs import remove_emoji, remove_stray_signs, spell_addresses
 
 
 @pytest.mark.parametrize(
@@ -19,14 +19,14 @@ from duologue.text.speech.signs import addresses, tidied, without_emoji
     ],
 )
 def test_addresses_are_said_briefly(written, said):
-    text = Mapped(written)
-    addresses(text, "en")
+    text = MappedText(written)
+    spell_addresses(text, "en")
     assert text.text == said
 
 
 def test_pictures_are_not_said():
-    text = Mapped("hi 👍🏽 there 👨‍👩‍👧 :-) 1️⃣")
-    without_emoji(text)
+    text = MappedText("hi 👍🏽 there 👨‍👩‍👧 :-) 1️⃣")
+    remove_emoji(text)
     assert text.text.split() == ["hi", "there", "1"]
 
 
@@ -48,8 +48,8 @@ def test_pictures_are_not_said():
     ],
 )
 def test_stray_signs_leave_no_trace(written, said):
-    text = Mapped(written)
-    tidied(text)
+    text = MappedText(written)
+    remove_stray_signs(text)
     assert text.text == said
 
 

@@ -1,12 +1,12 @@
 import pytest
 
-from duologue.text.speech.mapped_text import Mapped
-from duologue.text.speech.strip_markup import code_blocks, unmarked
+from duologue.text.speech.mapped_text import MappedText
+from duologue.text.speech.strip_markup import replace_code_blocks, strip_markup
 
 
 def bare(text: str, language: str = "en") -> str:
-    made = Mapped(text)
-    unmarked(made, language)
+    made = MappedText(text)
+    strip_markup(made, language)
     return made.text.strip()
 
 
@@ -58,6 +58,6 @@ def test_each_block_of_code_is_named_once():
 
 
 def test_code_in_other_languages_has_a_name_too():
-    made = Mapped("```\nx\n```")
-    code_blocks(made, "xx")
+    made = MappedText("```\nx\n```")
+    replace_code_blocks(made, "xx")
     assert made.text == "a code block.\n"

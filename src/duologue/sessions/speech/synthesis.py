@@ -18,7 +18,7 @@ from duologue.engines.contracts import SpeakerEngine, SpeechChunk
 from duologue.errors import EngineFailed, Problem
 from duologue.notifier import Notifier
 from duologue.sessions.speech.clip_cache import ClipCache, VoiceStyle
-from duologue.text.speech.clause_splitter import Clause, Clauses
+from duologue.text.speech.clause_splitter import Clause, ClauseSplitter
 from duologue.text.speech.normalise import speakable
 from duologue.text.speech.word_spans import spread_words, written_words
 from duologue.values.audio import SAMPLE_BYTES, SPOKEN_RATE, samples
@@ -88,7 +88,7 @@ class SpokenReply:
         self._clips = clips
         self._on_change = on_change
         self._on_failure = on_failure
-        self._splitter = Clauses(style.language)
+        self._splitter = ClauseSplitter(style.language)
         self._clauses: deque[Clause] = deque()
         self._text_sent = 0
         self._sound: deque[bytes] = deque()

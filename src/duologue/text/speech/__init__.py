@@ -1,1 +1,1 @@
-"""Text as it is spoken: clauses, numbers, symbols, and where each spoken word stands in the written text."""
+"""Prepares text for speech synthesis: clauses, numbers and symbols in words, and the mapping from spoken words to written text."""

@@ -1,7 +1,6 @@
-"""Words that are written with a full stop which does not end a sentence, in English and German, in small letters and without
-their last stop.
+"""English and German abbreviations whose full stop does not end a sentence, in lower case and without the last stop.
 
-Owns the words alone; `sentences.py` says what follows from them.
+Data for `clause_splitter`.
 """
 
 from __future__ import annotations
@@ -18,6 +17,6 @@ nov dec usw usf mio mrd std gmbh bsp ff zb dh
 """
 
 NEVER_ENDING = frozenset(_NEVER.split())
-"""Something always follows these."""
+"""Never at the end of a sentence."""
 PERHAPS_ENDING = frozenset(_PERHAPS.split())
-"""The next word tells: a sentence ended when it begins with a capital letter."""
+"""May end a sentence: they do if the next word is capitalised."""

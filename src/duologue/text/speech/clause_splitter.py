@@ -1,9 +1,8 @@
-"""Written text, cut into clauses to be spoken while it is still being written.
+"""Splits a reply into clauses for speech synthesis while it is still being generated.
 
-Owns where a voice may take a breath: the first clause is short, so that sound starts early; later ones are sentences, or
-parts of long ones. Where the text was cut on its way here never changes a clause, only how soon it is given; the work is
-linear in the text. The inside of a code block is left out: its first line stands for it. Knows nothing about how a clause
-is said.
+The first clause is short, so that sound starts early; later ones are sentences, or parts of long ones. How the input is
+chunked never changes the clauses, only how early they are returned. Linear in the text. The content of a code block is
+skipped; its opening line stands for it. Used by speech synthesis in sessions.
 """
 
 from __future__ import annotations
@@ -16,17 +15,17 @@ from msgspec import Struct
 from duologue.text.speech.abbreviations import NEVER_ENDING, PERHAPS_ENDING
 
 FIRST = 8
-"""Characters of the first clause, at least, before it may end at a comma."""
+"""Minimum length of the first clause, in characters, before it may end at a comma."""
 FIRST_WORDS, FIRST_MOST = 6, 16
-"""Words after which the first clause may end before one of BREATHS, and after which it ends in any case."""
+"""The first clause may end before one of BREATHS after more than so many words, and ends unconditionally at the second number."""
 SECOND, LATER = 40, 90
-"""Characters after which the second clause, and those that follow, may end at a comma."""
+"""Minimum lengths of the second clause and of later ones, in characters, before they may end at a comma."""
 LONGEST, LONGEST_WORD = 240, 1000
-"""Characters after which a clause ends at the next space, and in any case."""
+"""Length, in characters, at which a clause ends at the next space, and at which it ends even within a word."""
 WRAPPED = 60
-"""A line of at least so many characters may be cut by its writer's window, and go on in the next."""
+"""A line of at least this length may be hard-wrapped: its sentence may continue on the next line."""
 RUN = 32
-"""Marks in a row that are looked through for the end of a sentence; more mean nothing."""
+"""Maximum lookahead over consecutive marks or spaces; it keeps hostile input linear."""
 
 _BREATHS = """
 and but or because that which who when while where if so then since although though as for with without
@@ -46,8 +45,8 @@ _SPECIAL = re.compile(r"[\s.!?…。！？｡,;:—–\-，、；：`\[\]]")
 
 
 class Clause(Struct, frozen=True):
-    """A stretch to be spoken at once. `text` is the written text from `at` to `to` (characters of all that was fed), without
-    white space around it. `ends`: a sentence, line or block ends with it."""
+    """A unit of synthesis. `text` is the written text from `at` to `to` (character offsets in the whole input), stripped of
+    surrounding whitespace. `ends`: it ends a sentence, line or block."""
 
     text: str
     at: int
@@ -55,8 +54,8 @@ class Clause(Struct, frozen=True):
     ends: bool = True
 
 
-class Clauses:
-    """Fed with a reply as it is written; gives its clauses as soon as they stand. `language` is a BCP 47 tag."""
+class ClauseSplitter:
+    """Takes a reply in chunks and returns each clause as soon as it is complete. `language` is a BCP 47 tag."""
 
     def __init__(self, language: str = "en") -> None:
         self._ordinals = language.lower().partition("-")[0] in (
@@ -72,64 +71,64 @@ class Clauses:
         """Whether a number with a full stop is an ordinal number."""
         self._text = ""
         self._base = 0
-        """Where `_text` begins in all that was fed."""
+        """Offset of `_text` in the whole input."""
         self._start = 0
         self._next = 0
-        """The clause and what was not looked at yet, in `_text`."""
+        """Where the current clause and the unread part begin, in `_text`."""
         self._line = 0
         self._fresh = True
-        """Where the line begins in all that was fed, and whether nothing of it was looked at."""
+        """Where the line begins in the whole input, and whether none of it has been read."""
         self._fence = ""
         self._long = False
-        """What opened the code block, and whether its line is too long to close it."""
-        self._over = False
-        """Whether nothing follows: the end of the text ends everything."""
-        self._given = 0
+        """The marks that opened the code block, and whether the current line is too long to close it."""
+        self._finished = False
+        """No more input: the end of the text ends the clause."""
+        self._emitted = 0
         self._words = 0
         self._soft = -1
-        """Behind the last comma or the like."""
+        """The offset after the last comma or similar mark."""
         self._quoted = False
         self._depth = 0
 
     def feed(self, text: str) -> list[Clause]:
-        """The clauses that stand now that `text` came too."""
+        """Append `text` and return the clauses it completes."""
         self._text += text
-        made = self._through()
+        clauses = self._split()
         if self._start:
             self._text = self._text[self._start :]
             self._base += self._start
             self._next -= self._start
             self._start = 0
-        return made
+        return clauses
 
     def finish(self) -> list[Clause]:
-        """What is left; nothing follows."""
+        """The remaining clauses, at the end of the reply."""
         return self.flush()
 
     def flush(self) -> list[Clause]:
-        """What is left, now: the writer pauses (a tool runs, a person is asked). What follows begins as a reply does."""
-        self._over = True
-        made = self._through()
+        """The remaining clauses when generation pauses (a tool call, an approval). Later input is treated as the start of a reply."""
+        self._finished = True
+        clauses = self._split()
         if not self._fence:
-            made += self._cut(len(self._text))
+            clauses += self._cut(len(self._text))
         self._base += len(self._text)
         self._text, self._start, self._next = "", 0, 0
-        self._over, self._fresh, self._given = False, True, 0
+        self._finished, self._fresh, self._emitted = False, True, 0
         self._quoted, self._depth = False, 0
-        return made
+        return clauses
 
-    def _through(self) -> list[Clause]:
-        made: list[Clause] = []
+    def _split(self) -> list[Clause]:
+        clauses: list[Clause] = []
         while self._next < len(self._text):
             if self._fence:
-                went = self._code()
+                complete = self._code()
             elif self._fresh:
-                went = self._line_begins(made)
+                complete = self._line_begins(clauses)
             else:
-                went = self._go_on(made)
-            if not went:
+                complete = self._advance(clauses)
+            if not complete:
                 break
-        return made
+        return clauses
 
     def _cut(self, end: int, *, ends: bool = True) -> list[Clause]:
         """The clause up to `end`, unless it is blank."""
@@ -142,31 +141,31 @@ class Clauses:
         self._soft = -1
         if not text:
             return []
-        self._given += any(map(str.isalnum, text))
+        self._emitted += any(map(str.isalnum, text))
         return [Clause(text, at, at + len(text), ends)]
 
-    # What stands in a code block
+    # Inside code blocks
 
-    def _line_begins(self, made: list[Clause]) -> bool:
-        """Whether it is known if the line opens a code block."""
+    def _line_begins(self, clauses: list[Clause]) -> bool:
+        """Decide whether the line opens a code block. False: more input is needed."""
         head = self._next
         while head < len(self._text) and head - self._next < RUN and self._text[head] in " \t>":
             head += 1
         mark = self._text[head : head + 3]
-        if mark in ("", "`", "``", "~", "~~") and len(self._text) < head + 3 and not self._over:
+        if mark in ("", "`", "``", "~", "~~") and len(self._text) < head + 3 and not self._finished:
             return False
         if mark not in ("```", "~~~"):
             return self._plain_line()
         end = self._text.find("\n", head, head + LONGEST)
         if end < 0 and len(self._text) < head + LONGEST:
-            if not self._over:
+            if not self._finished:
                 return False
             end = len(self._text)
         match = _FENCE.fullmatch(self._text, self._next, end) if end >= 0 else None
         if match is None or (mark == "```" and "`" in match[2]):
             return self._plain_line()
         self._fence, self._long = match[1], False
-        made += self._cut(end)
+        clauses += self._cut(end)
         self._start = self._next = min(end + 1, len(self._text))
         return True
 
@@ -176,14 +175,14 @@ class Clauses:
         return True
 
     def _code(self) -> bool:
-        """A line of a code block is left out, and may close the block."""
+        """Skip a line of a code block; it may close the block."""
         end = self._text.find("\n", self._next)
         self._next = end + 1 if end >= 0 else len(self._text)
         line = self._text[self._start : self._next]
         self._long = self._long or len(line) > 2 * RUN
-        if end >= 0 or self._over or self._long:
+        if end >= 0 or self._finished or self._long:
             self._start = self._next
-        if end < 0 and not self._over:
+        if end < 0 and not self._finished:
             return False
         bare = line.strip(" \t>\r\n")
         if not self._long and len(bare) >= len(self._fence) and set(bare) == {self._fence[0]}:
@@ -191,36 +190,36 @@ class Clauses:
         self._long = False
         return True
 
-    # What stands outside
+    # Outside code blocks
 
-    def _go_on(self, made: list[Clause]) -> bool:
-        """Go to the next place where a clause may end, and see whether it does. False: that depends on what follows."""
+    def _advance(self, clauses: list[Clause]) -> bool:
+        """Advance to the next possible end of a clause and decide. False: the decision needs more input."""
         most = min(len(self._text), self._start + LONGEST_WORD)
         match = _SPECIAL.search(self._text, self._next, most)
         at = match.start() if match else max(self._next, most)
         if at - self._start >= LONGEST_WORD:
-            made += self._cut(max(self._next, self._start + LONGEST_WORD), ends=False)
+            clauses += self._cut(max(self._next, self._start + LONGEST_WORD), ends=False)
             return True
         self._next = at
         if match is None:
             return False
         mark = self._text[at]
         if mark == "\n":
-            return self._line_ends(at, made)
+            return self._line_ends(at, clauses)
         if mark.isspace():
             self._next = at + 1
-            self._word_ends(at, made)
+            self._word_ends(at, clauses)
         elif mark in _ENDS or mark in _WIDE_ENDS:
-            return self._sentence_ends(at, made)
+            return self._sentence_ends(at, clauses)
         elif mark in _SOFT or mark in _WIDE_SOFT:
-            return self._breath(at, made)
+            return self._breath(at, clauses)
         else:
             self._next = at + 1
             self._enclosed(mark)
         return True
 
     def _enclosed(self, marks: str) -> None:
-        """Follow inline code and brackets: what stands in them is not cut."""
+        """Track inline code and brackets; clauses never end inside them."""
         for mark in marks:
             if mark == "`":
                 self._quoted = not self._quoted
@@ -228,32 +227,32 @@ class Clauses:
                 self._depth = max(0, self._depth + (1 if mark == "[" else -1))
 
     def _lead(self, at: int) -> str | None:
-        """What of the line stands before `at`; None where a clause ended in it."""
+        """The line up to `at`; None if a clause has already ended in it."""
         begin = self._line - self._base
         return self._text[begin:at] if self._start <= begin else None
 
-    def _line_ends(self, at: int, made: list[Clause]) -> bool:
+    def _line_ends(self, at: int, clauses: list[Clause]) -> bool:
         last = self._text[at - 1] if at > self._start else ""
         if self._base + at - self._line >= WRAPPED and (last.isalnum() or last == ","):
-            if at + 1 >= len(self._text) and not self._over:
+            if at + 1 >= len(self._text) and not self._finished:
                 return False
             if self._text[at + 1 : at + 2].islower():
                 self._next = at + 1
-                self._word_ends(at, made)
+                self._word_ends(at, clauses)
                 return True
-        made += self._cut(at)
+        clauses += self._cut(at)
         self._start = self._next = at + 1
         self._fresh = True
         return True
 
-    def _word_ends(self, at: int, made: list[Clause]) -> None:
-        """A space: the first clause may end before the word that ends here, a long one with it."""
+    def _word_ends(self, at: int, clauses: list[Clause]) -> None:
+        """Handle a space: the first clause may end before the preceding word, an overlong clause after it."""
         if at == self._start:
             self._start = at + 1
             return
         if at - self._start >= LONGEST:
             self._quoted, self._depth = False, 0
-            made += self._cut(self._soft if self._soft - self._start >= SECOND else at, ends=False)
+            clauses += self._cut(self._soft if self._soft - self._start >= SECOND else at, ends=False)
             return
         begin = at
         while begin > self._start and at - begin < RUN and not self._text[begin - 1].isspace():
@@ -261,22 +260,22 @@ class Clauses:
         if begin == at:
             return
         self._words += 1
-        if self._given or self._quoted or self._depth:
+        if self._emitted or self._quoted or self._depth:
             return
         if self._words > FIRST_WORDS and self._text[begin:at].lower() in BREATHS:
-            made += self._cut(begin, ends=False)
+            clauses += self._cut(begin, ends=False)
         elif self._words >= FIRST_MOST:
-            made += self._cut(at, ends=False)
+            clauses += self._cut(at, ends=False)
 
-    def _breath(self, at: int, made: list[Clause]) -> bool:
-        """A comma, colon or dash."""
+    def _breath(self, at: int, clauses: list[Clause]) -> bool:
+        """Handle a comma, colon or dash."""
         mark = self._text[at]
         wide = mark in _WIDE_SOFT
         if mark in "–-" and not self._text[max(0, at - 1) : at].isspace():
             self._next = at + 1
             return True
         end = self._closed(at + 1)
-        if end >= len(self._text) and not self._over:
+        if end >= len(self._text) and not self._finished:
             return False
         self._next = end
         self._enclosed(self._text[at:end])
@@ -286,44 +285,44 @@ class Clauses:
         if not follows or marker or self._quoted or self._depth:
             return True
         self._soft = end
-        least = (FIRST, SECOND, LATER)[min(self._given, 2)]
+        least = (FIRST, SECOND, LATER)[min(self._emitted, 2)]
         if len(self._text[self._start : end].strip()) >= (least // 2 if wide else least):
-            made += self._cut(end, ends=False)
+            clauses += self._cut(end, ends=False)
         return True
 
     def _closed(self, end: int) -> int:
-        """Behind the quotes and brackets that close at `end`."""
+        """The offset after closing quotes and brackets at `end`."""
         most = min(len(self._text), end + RUN)
         while end < most and self._text[end] in _CLOSERS:
             end += 1
         return end
 
-    def _sentence_ends(self, at: int, made: list[Clause]) -> bool:
+    def _sentence_ends(self, at: int, clauses: list[Clause]) -> bool:
         end = at
         most = min(len(self._text), at + RUN)
         while end < most and (self._text[end] in _ENDS or self._text[end] in _WIDE_ENDS):
             end += 1
         marks = self._text[at:end]
         end = self._closed(end)
-        if end >= len(self._text) and not self._over:
+        if end >= len(self._text) and not self._finished:
             return False
-        verdict: bool | None
+        is_end: bool | None
         if any(mark in _WIDE_ENDS for mark in marks):
-            verdict = True
+            is_end = True
         elif end < len(self._text) and not self._text[end].isspace():
-            verdict = False
+            is_end = False
         else:
-            verdict = self._verdict(marks, at, end)
-        if verdict is None:
+            is_end = self._ends_sentence(marks, at, end)
+        if is_end is None:
             return False
         self._enclosed(self._text[at:end])
         self._next = end
-        if verdict and not self._quoted and not self._depth:
-            made += self._cut(end)
+        if is_end and not self._quoted and not self._depth:
+            clauses += self._cut(end)
         return True
 
-    def _verdict(self, marks: str, at: int, end: int) -> bool | None:
-        """Whether a sentence ends with these marks, behind which there is a space; None: the next word will tell."""
+    def _ends_sentence(self, marks: str, at: int, end: int) -> bool | None:
+        """Whether these marks, followed by a space, end a sentence. None: it depends on the next word."""
         closed = end > at + len(marks)
         if marks != ".":
             return True if not closed and marks.strip(".…") else self._before(end, str.islower)
@@ -347,11 +346,11 @@ class Clauses:
         return True
 
     def _before(self, end: int, continues: Callable[[str], bool]) -> bool | None:
-        """Whether a sentence ends at `end`, which it does not where the next letter `continues` it; None: it is not there
+        """Whether a sentence ends at `end`: not if the next letter `continues` it. None: that letter has not arrived
         yet."""
         at = end
         while at < len(self._text) and at - end < RUN and self._text[at] in " \t\u00a0":
             at += 1
         if at >= len(self._text):
-            return True if self._over else None
+            return True if self._finished else None
         return self._text[at].isspace() or not continues(self._text[at])

@@ -1,13 +1,14 @@
-"""How numbers and signs are said in English.
+"""Rules that put numbers and signs in English words.
 
-Owns the rules, in the order they are applied: what a rule has said has no digit left for those behind it. Knows no markup.
+Order matters: a rule leaves no digits in what it rewrites, so specific rules (dates, times, money) precede general ones.
+Applied by `normalise` after markup is removed.
 """
 
 from __future__ import annotations
 
 import re
 
-from duologue.text.speech.mapped_text import Made
+from duologue.text.speech.mapped_text import Replacement
 from duologue.text.speech.numerals import LONGEST, digits, english, english_ordinal, english_year
 from duologue.text.speech.powers import powers
 from duologue.text.speech.quantities import (
@@ -51,7 +52,7 @@ _PARTS = {2: ("half", "halves"), 4: ("quarter", "quarters")}
 
 
 def number(text: str) -> str:
-    """A number as it is written, in words."""
+    """A written number in words."""
     whole, point, part = re.sub(r"[,\s]", "", text).partition(".")
     if (len(whole) > 1 and whole[0] == "0") or len(whole) > LONGEST:
         head = digits(whole, "en")
@@ -67,8 +68,8 @@ def _one(text: str) -> bool:
 def _date(year: str, month: str, day: str) -> str | None:
     if not (1 <= int(month) <= 12 and 1 <= int(day) <= 31):
         return None
-    said = f"{MONTHS['en'][int(month) - 1]} {english_ordinal(int(day))}"
-    return f"{said}, {_year(year)}" if year else said
+    words = f"{MONTHS['en'][int(month) - 1]} {english_ordinal(int(day))}"
+    return f"{words}, {_year(year)}" if year else words
 
 
 def _year(text: str) -> str:
@@ -84,12 +85,12 @@ def _month(text: str) -> str:
     return next(month for month in MONTHS["en"] if month.startswith(text.rstrip(".")[:3]))
 
 
-def _month_day(match: re.Match[str]) -> Made:
+def _month_day(match: re.Match[str]) -> Replacement:
     year = (", ", _year(match[3])) if match[3] else ()
     return "".join((_month(match[1]), " ", english_ordinal(int(match[2])), *year))
 
 
-def _day_month(match: re.Match[str]) -> Made:
+def _day_month(match: re.Match[str]) -> Replacement:
     year = f" {_year(match[3])}" if match[3] else ""
     return f"the {english_ordinal(int(match[1]))} of {_month(match[2])}{year}"
 
@@ -99,14 +100,14 @@ def _time(match: re.Match[str]) -> str | None:
     if hour > 24 or minute > 59:
         return None
     if half:
-        said = english(hour) + _minutes(minute)
+        words = english(hour) + _minutes(minute)
     elif minute or second:
-        said = english(hour) + (_minutes(minute) or " zero")
+        words = english(hour) + (_minutes(minute) or " zero")
     else:
-        said = f"{english(hour)} o'clock" if 1 <= hour <= 12 else f"{english(hour)} hundred"
+        words = f"{english(hour)} o'clock" if 1 <= hour <= 12 else f"{english(hour)} hundred"
     if second:
-        said += f" and {english(int(second))} second{'' if int(second) == 1 else 's'}"
-    return f"{said} {half[0]} m" if half else said
+        words += f" and {english(int(second))} second{'' if int(second) == 1 else 's'}"
+    return f"{words} {half[0]} m" if half else words
 
 
 def _minutes(minute: int) -> str:
@@ -133,7 +134,7 @@ def _money(match: re.Match[str]) -> str:
     return f"{minus}{number(whole)} {names[0] if _one(whole) else names[1]} and {small}"
 
 
-def _measured(match: re.Match[str]) -> Made:
+def _measured(match: re.Match[str]) -> Replacement:
     names = UNITS["en"][match[2]]
     return f"{number(match[1])} {names[0] if _one(match[1]) else names[1]}"
 
@@ -152,7 +153,7 @@ def _scaled_always(match: re.Match[str]) -> str:
 
 
 def _range(match: re.Match[str]) -> str | None:
-    """50%-60%, 3 km – 5 km: a unit on both sides is said once."""
+    """50%-60%, 3 km – 5 km: a unit on both sides is spoken once."""
     minus, first, _, dash, second = match.groups()
     if dash == " - " and _value(first) >= _value(second):
         return None
@@ -188,15 +189,15 @@ def _value(text: str) -> float:
 def _fraction(match: re.Match[str]) -> str | None:
     above, below = int(match[2]), int(match[3])
     if not below or match[0] in ("24/7", "9/11"):
-        said = f"{english(above)} {english(below)}" if below else None
+        words = f"{english(above)} {english(below)}" if below else None
     elif below <= 20 and below > 1 and above < below:
         name, names = _PARTS.get(below, (english_ordinal(below), english_ordinal(below) + "s"))
-        said = f"{english(above)} {name if above == 1 else names}"
+        words = f"{english(above)} {name if above == 1 else names}"
         if match[1]:
-            return f"{english(int(match[1]))} and {'a ' + name if above == 1 else said}"
+            return f"{english(int(match[1]))} and {'a ' + name if above == 1 else words}"
     else:
-        said = f"{english(above)} over {english(below)}"
-    return f"{english(int(match[1]))}, {said}" if match[1] and said else said
+        words = f"{english(above)} over {english(below)}"
+    return f"{english(int(match[1]))}, {words}" if match[1] and words else words
 
 
 def _glyph(match: re.Match[str]) -> str:
@@ -208,15 +209,15 @@ def _glyph(match: re.Match[str]) -> str:
 
 
 def _decade(match: re.Match[str]) -> str:
-    said = english_year(int(match[1])) if len(match[1]) == 4 else english(int(match[1]))
-    return said[:-1] + "ies" if said.endswith("y") else said + "s"
+    words = english_year(int(match[1])) if len(match[1]) == 4 else english(int(match[1]))
+    return words[:-1] + "ies" if words.endswith("y") else words + "s"
 
 
 def _telephone(text: str) -> str:
     return ("plus " if text.startswith("+") else "") + digits(text, "en")
 
 
-def _roman(match: re.Match[str]) -> Made | None:
+def _roman(match: re.Match[str]) -> Replacement | None:
     value = ROMAN.get(match[3])
     if value is None:
         return None
@@ -230,8 +231,8 @@ def _address(match: re.Match[str]) -> str:
 
 
 def _version(match: re.Match[str]) -> str:
-    said = " point ".join(number(part) for part in match[2].split("."))
-    return f"version {said}" if match[1] else said
+    words = " point ".join(number(part) for part in match[2].split("."))
+    return f"version {words}" if match[1] else words
 
 
 def _version_number(text: str) -> str:

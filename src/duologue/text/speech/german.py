@@ -1,6 +1,7 @@
-"""How numbers and signs are said in German.
+"""Rules that put numbers and signs in German words.
 
-Owns the rules, in the order they are applied: what a rule has said has no digit left for those behind it. Knows no markup.
+Order matters: a rule leaves no digits in what it rewrites, so specific rules (dates, times, money) precede general ones.
+Applied by `normalise` after markup is removed.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _PARTS = {2: ("halb", "halbe"), 3: ("Drittel", "Drittel"), 4: ("Viertel", "Viert
 
 
 def number(text: str) -> str:
-    """A number as it is written, in words."""
+    """A written number in words."""
     whole, comma, part = re.sub(r"[.\s]", "", text).partition(",")
     if (len(whole) > 1 and whole[0] == "0") or len(whole) > LONGEST:
         head = digits(whole, "de")
@@ -105,16 +106,16 @@ def _named_date(match: re.Match[str]) -> tuple[str | int, ...]:
 
 
 def _dotted_date(match: re.Match[str]) -> tuple[str | int, ...] | None:
-    said = _date(match[3], match[4], match[5], _governing(match))
-    return None if said is None else (1, 2, said)
+    words = _date(match[3], match[4], match[5], _governing(match))
+    return None if words is None else (1, 2, words)
 
 
 def _time(match: re.Match[str]) -> str | None:
     hour, minute, second = int(match[1]), int(match[2]), match[3]
     if hour > 24 or minute > 59:
         return None
-    said = f"{'ein' if hour == 1 else german(hour)} Uhr" + (f" {german(minute)}" if minute else "")
-    return f"{said} und {_counted(str(int(second)), 'Sekunde', 'Sekunden')}" if second else said
+    words = f"{'ein' if hour == 1 else german(hour)} Uhr" + (f" {german(minute)}" if minute else "")
+    return f"{words} und {_counted(str(int(second)), 'Sekunde', 'Sekunden')}" if second else words
 
 
 def _money(match: re.Match[str]) -> str:
@@ -153,7 +154,7 @@ def _first_of_days(match: re.Match[str]) -> tuple[str | int, ...]:
 
 
 def _range(match: re.Match[str]) -> str | None:
-    """50%-60%, 3 km – 5 km: a unit on both sides is said once."""
+    """50%-60%, 3 km – 5 km: a unit on both sides is spoken once."""
     minus, first, _, dash, second = match.groups()
     if dash == " - " and _value(first) >= _value(second):
         return None
@@ -188,11 +189,11 @@ def _fraction(match: re.Match[str]) -> str | None:
     above, below = int(match[2]), int(match[3])
     if below < 2 or below > 20 or above >= below:
         return f"{german(above)} durch {german(below)}" if below and not match[1] else None
-    said = _parts(above, below)
+    words = _parts(above, below)
     if match[1]:
         whole = german(int(match[1]))
-        return f"{whole}einhalb" if (above, below) == (1, 2) else f"{whole} {said}"
-    return said
+        return f"{whole}einhalb" if (above, below) == (1, 2) else f"{whole} {words}"
+    return words
 
 
 def _parts(above: int, below: int) -> str:

@@ -1,6 +1,6 @@
-"""Text that is rewritten step by step and remembers, for each character, what of the original it says.
+"""Text that is rewritten step by step and records which part of the original each character stands for.
 
-Owns the way back from spoken to written text. Knows nothing about how anything is said.
+The mapping from spoken back to written text lets a reply be cut at the last word heard. Used by the rules of this package.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-Kept = int
-"""The number of a group of a match, whose characters stay as they are."""
-Made = str | Sequence[str | Kept]
-"""What a match becomes: new text, or new text and kept groups in order. New text says what lies between the groups kept
-before and after it."""
+GroupNumber = int
+"""The number of a match group that is copied unchanged."""
+Replacement = str | Sequence[str | GroupNumber]
+"""The replacement of a match: new text, or a sequence of new text and group numbers. New text stands for whatever lies
+between the neighbouring groups."""
 
 
 class Span(Struct, frozen=True):
-    """`start`..`end` of the spoken text says `at`..`to` of the written text: character by character, or as a `whole` that cannot
-    be cut ("3.50")."""
+    """`start`..`end` of the spoken text stands for `at`..`to` of the written text: character by character, or as a `whole` that
+    cannot be divided ("3.50")."""
 
     start: int
     end: int
@@ -28,81 +28,85 @@ class Span(Struct, frozen=True):
     whole: bool = False
 
 
-class Mapped:
-    """The `text` as it is by now. Every rewriting is linear in it."""
+class MappedText:
+    """A `text` under rewriting. Every rewrite is linear in its length."""
 
     def __init__(self, written: str) -> None:
         self.text = self._written = written
-        self._said: list[tuple[int, int, int]] = [(at, at + 1, 0) for at in range(len(written))]
-        """Of each character, from where to where it says the original, and the rewriting it came from: 0 where it is still
-        the original's own."""
+        self._origins: list[tuple[int, int, int]] = [(at, at + 1, 0) for at in range(len(written))]
+        """Per character: start and end in the original, and the number of the rewrite that produced it; 0 for an original
+        character."""
         self._rewritten = 0
 
-    def rewrite(self, pattern: re.Pattern[str], made: Callable[[re.Match[str]], Made | None] | Made) -> None:
-        """Replace each match of `pattern`; None leaves it as it is."""
+    def rewrite(
+        self, pattern: re.Pattern[str], replace: Callable[[re.Match[str]], Replacement | None] | Replacement
+    ) -> None:
+        """Replace each match of `pattern`; a replacement of None leaves the match unchanged."""
         text: list[str] = []
-        said: list[tuple[int, int, int]] = []
+        origins: list[tuple[int, int, int]] = []
         done = 0
         for match in pattern.finditer(self.text):
-            become = made(match) if callable(made) else made
-            if become is None or match.end() == match.start():
+            replacement = replace(match) if callable(replace) else replace
+            if replacement is None or match.end() == match.start():
                 continue
             text.append(self.text[done : match.start()])
-            said += self._said[done : match.start()]
-            for item, begin, end in _placed(match, become):
+            origins += self._origins[done : match.start()]
+            for item, begin, end in _items_with_ranges(match, replacement):
                 if isinstance(item, int):
                     text.append(self.text[begin:end])
-                    said += self._said[begin:end]
+                    origins += self._origins[begin:end]
                 else:
                     text.append(item)
-                    said += [self._together(begin, end)] * len(item)
+                    origins += [self._merged_origin(begin, end)] * len(item)
             done = match.end()
         if done:
             self.text = "".join([*text, self.text[done:]])
-            self._said = [*said, *self._said[done:]]
+            self._origins = [*origins, *self._origins[done:]]
 
-    def rewrite_range(self, begin: int, end: int, made: str) -> None:
-        """Replace what stands from `begin` to `end`."""
-        self._said[begin:end] = [self._together(begin, end)] * len(made)
-        self.text = self.text[:begin] + made + self.text[end:]
+    def rewrite_range(self, begin: int, end: int, replace: str) -> None:
+        """Replace the characters from `begin` to `end`."""
+        self._origins[begin:end] = [self._merged_origin(begin, end)] * len(replace)
+        self.text = self.text[:begin] + replace + self.text[end:]
 
-    def _together(self, begin: int, end: int) -> tuple[int, int, int]:
-        """What the characters from `begin` to `end` say together, as a new rewriting."""
+    def _merged_origin(self, begin: int, end: int) -> tuple[int, int, int]:
+        """The origin of `begin`..`end` as one unit, numbered as a new rewrite."""
         self._rewritten += 1
         if end > begin:
-            return self._said[begin][0], self._said[end - 1][1], self._rewritten
-        at = self._said[begin][0] if begin < len(self._said) else self._said[-1][1]
+            return self._origins[begin][0], self._origins[end - 1][1], self._rewritten
+        at = self._origins[begin][0] if begin < len(self._origins) else self._origins[-1][1]
         return at, at, self._rewritten
 
     def spans(self) -> tuple[Span, ...]:
-        """What each stretch of the text says, in order; space and what was only put in belong to none."""
-        found: list[Span] = []
+        """The mapping, in order. Whitespace and inserted text belong to no span."""
+        spans: list[Span] = []
         begin = 0
         for end in range(1, len(self.text) + 1):
             if end < len(self.text):
-                before, here = self._said[end - 1], self._said[end]
+                before, here = self._origins[end - 1], self._origins[end]
                 if before[2] == here[2] and (here[2] or before[1] == here[0]):
                     continue
-            at, to, whole = self._said[begin][0], self._said[end - 1][1], bool(self._said[begin][2])
+            at, to, whole = self._origins[begin][0], self._origins[end - 1][1], bool(self._origins[begin][2])
             start, stop = begin, end
             if whole:
-                start, stop = _trimmed(self.text, begin, end, str.isalnum)
-                at, to = _trimmed(self._written, at, to, _dark)
+                start, stop = _trim(self.text, begin, end, str.isalnum)
+                at, to = _trim(self._written, at, to, _is_visible)
             if to > at and self.text[begin:end].strip():
-                if found and at < found[-1].to:
-                    # A later rewriting took only a part of an earlier one: together they say what both say.
-                    torn = found.pop()
+                if spans and at < spans[-1].to:
+                    # A later rewrite replaced only part of an earlier one, so the two cannot be told apart: merge them.
+                    torn = spans.pop()
                     start, at, to, whole = torn.start, torn.at, max(to, torn.to), True
-                found.append(Span(start, stop, at, to, whole))
+                spans.append(Span(start, stop, at, to, whole))
             begin = end
-        return tuple(found)
+        return tuple(spans)
 
 
-def _placed(match: re.Match[str], become: Made) -> list[tuple[str | Kept, int, int]]:
-    """The items of a replacement, each with the range of the text before that it stands for."""
-    items: Sequence[str | Kept] = (become,) if isinstance(become, str) else become
+def _items_with_ranges(
+    match: re.Match[str], replacement: Replacement
+) -> list[tuple[str | GroupNumber, int, int]]:
+    """The items of a replacement, each with the range of the previous text it stands for."""
+    items: Sequence[str | GroupNumber] = (replacement,) if isinstance(replacement, str) else replacement
     items = [item for item in items if not isinstance(item, int) or match.start(item) >= 0]
-    placed: list[tuple[str | Kept, int, int]] = []
+    placed: list[tuple[str | GroupNumber, int, int]] = []
     edge = match.start()
     for index, item in enumerate(items):
         if isinstance(item, int):
@@ -114,8 +118,8 @@ def _placed(match: re.Match[str], become: Made) -> list[tuple[str | Kept, int, i
     return placed
 
 
-def _trimmed(text: str, begin: int, end: int, counts: Callable[[str], bool]) -> tuple[int, int]:
-    """The range without what does not count at both ends; as it is, where nothing does."""
+def _trim(text: str, begin: int, end: int, counts: Callable[[str], bool]) -> tuple[int, int]:
+    """The range trimmed at both ends to characters that count; unchanged if none do."""
     if not any(map(counts, text[begin:end])):
         return begin, end
     while not counts(text[begin]):
@@ -125,5 +129,5 @@ def _trimmed(text: str, begin: int, end: int, counts: Callable[[str], bool]) -> 
     return begin, end
 
 
-def _dark(letter: str) -> bool:
+def _is_visible(letter: str) -> bool:
     return not letter.isspace()

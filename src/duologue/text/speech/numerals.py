@@ -1,6 +1,6 @@
-"""Numbers in English and German words, as they are said.
+"""Numbers in English and German words: cardinals, ordinals, years and single digits.
 
-Owns numerals: cardinals, ordinals, years, digits one by one. Knows nothing of what is counted.
+Used by `english` and `german`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _GERMAN, _ZEHNER = _UNTER_ZWANZIG.split(), _ZEHNFACH.split()
 _STUFEN = ((10**12, "Billion", "en"), (10**9, "Milliarde", "n"), (10**6, "Million", "en"))
 _UNREGELMÄSSIG = {1: "erst", 3: "dritt", 7: "siebt", 8: "acht"}
 LONGEST = 15
-"""Digits of a number that can be said; longer ones are said digit by digit."""
+"""Maximum digits of a number spoken as a number; longer ones are spoken digit by digit."""
 
 
 def english(number: int) -> str:
@@ -97,7 +97,7 @@ def _as_part(number: int) -> str:
 
 
 def german_ordinal(number: int, ending: str = "e") -> str:
-    """Erste, dritten, zwanzigste: `ending` is its case."""
+    """Erste, dritten, zwanzigste: `ending` is the case ending."""
     head, low = divmod(number, 100)
     if low in _UNREGELMÄSSIG:
         return (german(head * 100) if head else "") + _UNREGELMÄSSIG[low] + ending
@@ -113,7 +113,7 @@ def german_year(year: int) -> str:
 
 
 def digits(text: str, language: str) -> str:
-    """The digits of a text one by one, with a comma where there is something between them."""
+    """The digits of a text one by one, with a comma between groups."""
     words = _GERMAN if language == "de" else _ENGLISH
     groups = "".join(each if each.isdecimal() else " " for each in text).split()
     return ", ".join(" ".join(words[int(each)] for each in group) for group in groups)

@@ -1,13 +1,13 @@
-"""Rules for powers as they are typed (x^2, 10^-3, x^{n+1}, x²), in English and German words.
+"""Rules for typed powers (x^2, 10^-3, x^{n+1}, x²), in English and German words.
 
-`english` and `german` include them. They replace the operator only; later rules say the base and the exponent.
+`english` and `german` include them. They replace the operator only; later rules handle the base and the exponent.
 """
 
 from __future__ import annotations
 
 import re
 
-from duologue.text.speech.mapped_text import Made
+from duologue.text.speech.mapped_text import Replacement
 from duologue.text.speech.strip_markup import Rule
 
 _WORDS = {
@@ -26,7 +26,7 @@ def powers(language: str) -> list[Rule]:
     """The rules for English ("en") or German ("de")."""
     words = _WORDS[language]
 
-    def typed(match: re.Match[str]) -> Made:
+    def typed(match: re.Match[str]) -> Replacement:
         # Without this, the 64-1 of 2^64-1 would be read as a range.
         after = (" minus ",) if match["minus"] else (" ",) if match["next"] is not None else ()
         group = next(name for name in ("braces", "brackets", "plain") if match[name])
@@ -38,7 +38,7 @@ def powers(language: str) -> list[Rule]:
             *after,
         )
 
-    def glyph(match: re.Match[str]) -> Made:
+    def glyph(match: re.Match[str]) -> Replacement:
         return words[_GLYPHS[match[1]]] + (" " if match["next"] is not None else "")
 
     return [(_TYPED, typed), (_GLYPH, glyph)]

@@ -1,7 +1,7 @@
-"""What a reply that is read aloud should be like: how a model is asked for it, and what it is kept from writing.
+"""The instructions and the banned tokens for replies that are read aloud.
 
-Owns the words of the request, which are near those duologue-mini was trained with, and the list of signs. What a model
-writes all the same is taken off by `speakable.py`.
+The wording stays close to the prompts duologue-mini was trained with. Markup that a model writes anyway is removed by
+`normalise`.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ UNSPOKEN: tuple[str, ...] = (
     ),
     *("{", "}", "\\", "^", "=", "==", "•", "→", "✓", "✅", "❌", "---", "|---"),
 )
-"""What a spoken reply should not contain, for an engine that can keep a model from writing it. None of it can be part of a
-word, a number or the marks of a thought."""
+"""Strings to ban from spoken replies, for engines that support banning. None can be part of a word, a number or the
+delimiters of thinking."""
 
 _STYLES = {
     "en": (
@@ -46,6 +46,6 @@ _STYLES = {
 
 
 def spoken_style(language: str = "en") -> str:
-    """The sentences for the system prompt that ask for a reply fit for the ear, in English unless there are such in
-    `language` (a BCP 47 tag)."""
+    """The part of the system prompt that asks for a reply suited to speech, in `language` (a BCP 47 tag) if available, else in
+    English."""
     return _STYLES.get(language.lower().partition("-")[0], _STYLES["en"])

@@ -1,6 +1,6 @@
-"""What numbers are measured in and paid with, in English and German words.
+"""Names of units, currencies, months and counted nouns in English and German.
 
-Owns the names. Knows nothing of how a number is said.
+Data for the rules in `english` and `german`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CURRENCIES: dict[str, dict[str, tuple[str, str, str, str]]] = {
         "CHF": ("Franken", "Franken", "Rappen", "Rappen"),
     },
 }
-"""One, several, a hundredth, several of them."""
+"""Singular and plural of the currency, then of its hundredth."""
 CODES = {"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "CHF": "CHF"}
 
 UNITS: dict[str, dict[str, tuple[str, str]]] = {
@@ -205,14 +205,14 @@ def countable_pattern(language: str) -> str:
 
 
 PICTURES = frozenset(("images", "photos", "pictures", "videos", "Bilder", "Fotos", "Videos"))
-"""With these, 4K is a resolution and not a number."""
+"""Before these nouns, 4K is a resolution, not a number."""
 MEASURABLE = frozenset(
     ("cars", "houses", "lines", "men", "nodes", "pieces", "points", "seats", "steps", "trees", "women")
 )
 MEASURABLE |= frozenset(
     ("Autos", "Bäume", "Fahrzeuge", "Schritte", "Stellen", "Stück", "Wohnungen", "Zeilen")
 )
-"""With these, 5m may be a length or a distance."""
+"""Before these nouns, 5m may be a length."""
 _ROMAN = "I II III IV V VI VII VIII IX X XI XII XIII XIV XV XVI XVII XVIII XIX XX"
 ROMAN = {numeral: number for number, numeral in enumerate(_ROMAN.split(), 1)}
 RULERS = frozenset(
@@ -255,4 +255,4 @@ RULERS = frozenset(
         ),
     )
 )
-"""First names that a Roman numeral makes those of rulers: Henry the eighth."""
+"""First names after which a Roman numeral is an ordinal: Henry the eighth."""

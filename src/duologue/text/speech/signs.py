@@ -1,13 +1,13 @@
-"""Addresses, emoji and stray signs in a text that is to be read aloud, in whatever language.
+"""Addresses, emoji and stray signs in text for speech, in any language.
 
-Owns what is said briefly (a web address is its host) and what is not said at all. Knows no numbers and no markup.
+Web addresses are reduced to their host; emoji and signs without a spoken form are removed. Used by `normalise`.
 """
 
 from __future__ import annotations
 
 import re
 
-from duologue.text.speech.mapped_text import Made, Mapped
+from duologue.text.speech.mapped_text import MappedText, Replacement
 from duologue.text.speech.strip_markup import Rule
 
 DOT = {"en": "dot", "de": "Punkt", "fr": "point", "es": "punto", "it": "punto", "pt": "ponto"}
@@ -56,8 +56,8 @@ TIDY: list[Rule] = [
 ]
 
 
-def addresses(text: Mapped, language: str) -> None:
-    """Mail addresses and names of hosts and files as they are said, web addresses by their host."""
+def spell_addresses(text: MappedText, language: str) -> None:
+    """Spell out mail addresses, host names and file names; reduce web addresses to their host."""
     dot, at = (f" {table.get(language, table['en'])} " for table in (DOT, AT))
     signs = {"_": UNDERSCORE, "-": DASH, "+": {"en": "plus", "de": "plus"}}
 
@@ -66,15 +66,15 @@ def addresses(text: Mapped, language: str) -> None:
             part = part.replace(sign, f" {table.get(language, table['en'])} ")
         return part.replace(".", dot)
 
-    def address(match: re.Match[str]) -> Made:
+    def address(match: re.Match[str]) -> Replacement:
         return f"{spelled(match[1])}{at}{match[2].replace('.', dot)}"
 
-    def host(match: re.Match[str]) -> Made:
+    def host(match: re.Match[str]) -> Replacement:
         name = (match[1] or match[2]).rstrip(".,;!?")
         ends = re.search(r"[.,;:!?)]*$", match[0])
         return name.replace(".", dot) + (ends[0] if ends else "")
 
-    def name(match: re.Match[str]) -> Made:
+    def name(match: re.Match[str]) -> Replacement:
         return match[0].replace(".", dot)
 
     if "@" in text.text:
@@ -84,13 +84,13 @@ def addresses(text: Mapped, language: str) -> None:
         text.rewrite(_NAME, name)
 
 
-def without_emoji(text: Mapped) -> None:
-    """Pictures say nothing aloud."""
+def remove_emoji(text: MappedText) -> None:
+    """Remove emoji and emoticons."""
     text.rewrite(_EMOJI, " ")
     text.rewrite(_FACES, "")
 
 
-def tidied(text: Mapped) -> None:
-    """Drop the signs that say nothing, and what that leaves behind."""
-    for pattern, made in (*STRAY, *TIDY):
-        text.rewrite(pattern, made)
+def remove_stray_signs(text: MappedText) -> None:
+    """Remove signs without a spoken form, then the spaces and punctuation left over."""
+    for pattern, replacement in (*STRAY, *TIDY):
+        text.rewrite(pattern, replacement)

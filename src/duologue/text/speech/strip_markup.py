@@ -1,7 +1,7 @@
-"""Markdown and HTML taken off a text that is to be read aloud.
+"""Removes Markdown and HTML from text for speech.
 
-Owns which marks say nothing and what stands for those that say something: a code block is "a code block", a link its text,
-a table its rows. Knows nothing about numbers and signs. Every rule is linear: no pattern can go back over what it matched.
+A code block becomes "a code block", a link its text, a table its rows. Runs before the rules for numbers and signs. Every
+rule is linear in the text: no pattern may backtrack over what it has matched.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import html
 import re
 from collections.abc import Callable
 
-from duologue.text.speech.mapped_text import Made, Mapped
+from duologue.text.speech.mapped_text import MappedText, Replacement
 
-Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], Made | None] | Made]
+Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], Replacement | None] | Replacement]
 
 CODE_BLOCK = {
     "en": "a code block",
@@ -24,12 +24,12 @@ CODE_BLOCK = {
 _FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,})(?:(?<=~)[^\n]*|[^`\n]*)(?:\n|\Z)", re.MULTILINE)
 _SENTENCE = ".!?:;…。！？"
 
-# Long stretches of space say no more than short ones, and no rule behind these meets one.
+# Collapse whitespace first, so that no later rule scans a long run of it.
 SPACE: list[Rule] = [
     (re.compile(r"(?<=[^\S\n])[^\S\n]+"), ""),
     (re.compile(r"(?<=\n)\s*\n"), "\n"),
 ]
-# What encloses text, and what stands in it.
+# Inline markup.
 INLINE: list[Rule] = [
     (re.compile(r"\\[*_`#~|]"), ""),
     (re.compile(r"<!--.{0,2000}?-->", re.DOTALL), " "),
@@ -53,7 +53,7 @@ INLINE: list[Rule] = [
     (re.compile(r"(?<![^\W_])_+(?=[^\W_])|(?<=[^\W_])_+(?![^\W_])"), ""),
     (re.compile(r"\\([\\{}\[\]()+.!<>$-])"), (1,)),
 ]
-# What stands at the beginning of a line.
+# Markup at the beginning of a line.
 LINES: list[Rule] = [
     (re.compile(r"^[ \t]{0,20}(?:>[ \t]?){1,20}", re.MULTILINE), ""),
     (re.compile(r"^[ \t]{0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,}|={3,})$", re.MULTILINE), ""),
@@ -76,21 +76,21 @@ _BARS = re.compile(r"[ \t]*\|[ \t]*")
 _BREAK = re.compile(r"(?<=[\w)%])[ \t]*\n\s*")
 
 
-def unmarked(text: Mapped, language: str) -> None:
-    """Take the markup off, in place."""
-    code_blocks(text, language)
+def strip_markup(text: MappedText, language: str) -> None:
+    """Remove the markup, in place."""
+    replace_code_blocks(text, language)
     rows = _ROW.search(text.text) is not None
     if rows:
         text.rewrite(_RULED, "")
-    for pattern, made in (*SPACE, *LINES, *INLINE):
-        text.rewrite(pattern, made)
+    for pattern, replacement in (*SPACE, *LINES, *INLINE):
+        text.rewrite(pattern, replacement)
     if rows:
         text.rewrite(_BARS, _bar)
     text.rewrite(_BREAK, _line_break)
 
 
-def code_blocks(text: Mapped, language: str) -> None:
-    """Each block of code is named, and its inside is not read."""
+def replace_code_blocks(text: MappedText, language: str) -> None:
+    """Replace each code block by its name in `language`."""
     if "```" not in text.text and "~~~" not in text.text:
         return
     name = CODE_BLOCK.get(language, CODE_BLOCK["en"])
@@ -110,25 +110,25 @@ def code_blocks(text: Mapped, language: str) -> None:
 
 
 def _entity(text: str) -> str | None:
-    meant = html.unescape(text)
-    return None if meant == text else meant.replace("\u00a0", " ")
+    character = html.unescape(text)
+    return None if character == text else character.replace("\u00a0", " ")
 
 
 def _ends(text: str) -> bool:
     return text.rstrip("\"'”’»)*_`~# \t")[-1:] in (*_SENTENCE, ",", "")
 
 
-def _line(match: re.Match[str]) -> Made:
-    """A heading or list item, which ends as a sentence does."""
+def _line(match: re.Match[str]) -> Replacement:
+    """A heading or list item, ended like a sentence."""
     return (1,) if _ends(match[1]) else (1, ".")
 
 
-def _numbered(match: re.Match[str]) -> Made:
+def _numbered(match: re.Match[str]) -> Replacement:
     return (1, ", ", 2) if _ends(match[2]) else (1, ", ", 2, ".")
 
 
 def _bar(match: re.Match[str]) -> str:
-    """The line between two cells is a comma; the one at the end of a row ends it."""
+    """A bar between two cells becomes a comma; one at the end of a row ends the sentence."""
     whole, begin, end = match.string, match.start(), match.end()
     if begin == 0 or whole[begin - 1] == "\n":
         return ""
@@ -137,8 +137,8 @@ def _bar(match: re.Match[str]) -> str:
     return ", "
 
 
-def _line_break(match: re.Match[str]) -> Made:
-    """The end of a line without a mark is the end of a sentence, unless the line was only wrapped."""
+def _line_break(match: re.Match[str]) -> Replacement:
+    """A line break without punctuation ends the sentence, unless the line was only wrapped."""
     after = match.string[match.end() : match.end() + 1]
     if not after:
         return ""

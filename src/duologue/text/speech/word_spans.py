@@ -1,7 +1,6 @@
-"""The words of a clause's sound, found again in the written text, so that a reply can be cut after any word that was heard.
+"""Maps the words of synthesised audio back to the written text, so that an interrupted reply is cut after the last word heard.
 
-Owns what counts as a word of spoken text and the way back through `Speakable.spans`. Knows no engine; samples are only
-carried along.
+Owns what counts as a spoken word, and the mapping through `Speakable.spans`. Used by speech synthesis.
 """
 
 from __future__ import annotations
@@ -14,13 +13,13 @@ from typing import Protocol
 from duologue.text.speech.normalise import Speakable
 from duologue.values.events import ReplyWord
 
-# Scripts that are written without spaces are spoken, and cut, character by character.
+# In scripts without spaces each character counts as a word.
 SPACELESS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = re.compile(rf"[{SPACELESS}][^\w\s]*|[^\s{SPACELESS}]*[^\W_][^\s{SPACELESS}]*")
 
 
-class Sounded(Protocol):
-    """A word of a clause's sound, as `engines.SpokenWord` is: samples from the clause's first, a range of the spoken text."""
+class AudioWord(Protocol):
+    """A word with its audio, such as `engines.SpokenWord`: samples from the start of the clause, and a range of the spoken text."""
 
     @property
     def text(self) -> str: ...
@@ -35,47 +34,48 @@ class Sounded(Protocol):
 
 
 def words_in(text: str) -> list[tuple[int, int]]:
-    """The ranges of the words of a spoken text, in order: what stands between spaces and has a letter or digit, with the
-    punctuation that hangs on it."""
+    """The ranges of the words of a spoken text, in order: runs between spaces with at least one letter or digit, including
+    attached punctuation."""
     return [match.span() for match in _WORD.finditer(text)]
 
 
 def letters_in(text: str) -> int:
-    """How many letters and digits there are: about how long it takes to say it."""
+    """The number of letters and digits: a rough measure of speaking time."""
     return sum(map(str.isalnum, text))
 
 
 def written_words(
-    words: Sequence[Sounded], spoken: Speakable, *, at: int = 0, start: int = 0
+    words: Sequence[AudioWord], spoken: Speakable, *, at: int = 0, start: int = 0
 ) -> tuple[ReplyWord, ...]:
-    """The words of a piece of sound as words of the reply: `at` is where the clause begins in the reply's written text,
-    `start` the reply's sample (24 kHz) at which the clause's sound begins.
+    """The words of a piece of audio as words of the reply: `at` is the offset of the clause in the written reply, `start` the
+    sample (24 kHz) of the reply at which the audio of the clause begins.
 
-    Where one written thing is said in several words ("$3.50"), all but the last have an empty range at its beginning and the
-    last has all of it: cut after any word, the written text never holds more than was heard.
+    If one written item is spoken as several words ("$3.50"), the last word has its whole range and the others an empty range
+    at its start: cut after any word, the written text never contains more than was heard.
     """
     starts = [span.start for span in spoken.spans]
-    made = []
+    reply_words = []
     for word in words:
         begin, end = _range(spoken, starts, word.at, word.to)
-        made.append(ReplyWord(word.text, start + word.start, start + word.end, at + begin, at + end))
-    return tuple(made)
+        reply_words.append(ReplyWord(word.text, start + word.start, start + word.end, at + begin, at + end))
+    return tuple(reply_words)
 
 
 def spread_words(spoken: Speakable, samples: int, *, at: int = 0, start: int = 0) -> tuple[ReplyWord, ...]:
-    """The words of a clause whose engine gave no times: spread over its `samples` by their letters. Otherwise as above."""
+    """Like `written_words`, for engines that report no word times: the words share the `samples` by their letters."""
     ranges = words_in(spoken.text)
     starts = [span.start for span in spoken.spans]
     lengths = [letters_in(spoken.text[begin:end]) + 1 for begin, end in ranges]
-    total, before, made = sum(lengths), 0, []
+    total, before = sum(lengths), 0
+    reply_words = []
     for (begin, end), length in zip(ranges, lengths, strict=True):
         first, last = samples * before // total, samples * (before + length) // total
         before += length
         written = _range(spoken, starts, begin, end)
-        made.append(
+        reply_words.append(
             ReplyWord(spoken.text[begin:end], start + first, start + last, at + written[0], at + written[1])
         )
-    return tuple(made)
+    return tuple(reply_words)
 
 
 def _range(spoken: Speakable, starts: list[int], begin: int, end: int) -> tuple[int, int]:
