@@ -47,10 +47,10 @@ async def test_a_compressed_body_is_refused() -> None:
 
 
 async def test_a_body_is_read_as_a_model_or_refused_by_its_field() -> None:
-    folder = await json_api.asked(request(b'{"name": "Kitchen"}'), api.FolderBody)
+    folder = await json_api.read_body(request(b'{"name": "Kitchen"}'), api.FolderBody)
     assert folder.name == "Kitchen"
     with pytest.raises(BadRequest, match="name is missing"):
-        await json_api.asked(request(b"{}"), api.FolderBody)
+        await json_api.read_body(request(b"{}"), api.FolderBody)
 
 
 async def test_a_body_that_breaks_off_is_refused() -> None:

@@ -38,7 +38,7 @@ async def body_of(request: Request) -> dict[str, Any]:
     return decode_json(body) if body else {}
 
 
-async def asked(request: Request, model: type[api.A]) -> api.A:
+async def read_body(request: Request, model: type[api.A]) -> api.A:
     """The body as `model`. Raises BadRequest that names the field."""
     return api.read(model, await body_of(request))
 

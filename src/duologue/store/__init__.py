@@ -1,1 +1,1 @@
-"""The database: what is kept, and how it is found again. Knows no run, no model and no HTTP."""
+"""The database: tables, queries and full-text search."""

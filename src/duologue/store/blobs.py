@@ -106,12 +106,12 @@ class BlobRows:
     async def known(self, hashes: Iterable[str]) -> set[str]:
         """Which of these files exist."""
         every = list(hashes)
-        found: set[str] = set()
+        existing: set[str] = set()
         async with self._database.reading() as connection:
             for start in range(0, len(every), _BATCH):
                 these = select(blobs.c.hash).where(blobs.c.hash.in_(every[start : start + _BATCH]))
-                found.update((await connection.scalars(these)).all())
-        return found
+                existing.update((await connection.scalars(these)).all())
+        return existing
 
     async def _unreferenced(
         self, connection: AsyncConnection, older_than_ms: int, hash: str | None
@@ -126,11 +126,11 @@ class BlobRows:
         )
         if hash is not None:
             these = these.where(blobs.c.hash == hash)
-        found = list((await connection.scalars(these)).all())
-        if not found:
-            return found
+        hashes = list((await connection.scalars(these)).all())
+        if not hashes:
+            return hashes
         held: set[str] = set()
         for column in (pending.c.content, drafts.c.value):
             for text in await connection.scalars(select(column)):
                 held.update(_HASH.findall(text))
-        return [one for one in found if one not in held]
+        return [one for one in hashes if one not in held]

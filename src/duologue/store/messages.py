@@ -113,25 +113,25 @@ class Messages:
         """The whole tree, by sequence."""
         these = _SELECT.where(messages.c.conversation == conversation).order_by(messages.c.sequence)
         async with self._database.reading(within) as connection:
-            found = (await connection.execute(these)).all()
-        return tuple(map(rows.message, found))
+            results = (await connection.execute(these)).all()
+        return tuple(map(rows.message, results))
 
     async def path(
         self, conversation: str, leaf: str, *, within: AsyncConnection | None = None
     ) -> tuple[StoredMessage, ...]:
         """From the row without a parent down to `leaf`. Raises NotFound."""
         async with self._database.reading(within) as connection:
-            found = (await connection.execute(_PATH, {"conversation": conversation, "leaf": leaf})).all()
-        if not found:
+            results = (await connection.execute(_PATH, {"conversation": conversation, "leaf": leaf})).all()
+        if not results:
             raise NotFound("There is no such message.")
-        return tuple(map(rows.message, found))
+        return tuple(map(rows.message, results))
 
     async def unfinished(self) -> tuple[StoredMessage, ...]:
         """Every running row, by sequence: after a start, those of the last process."""
         these = _SELECT.where(messages.c.status == literal("running", literal_execute=True))
         async with self._database.reading() as connection:
-            found = (await connection.execute(these.order_by(messages.c.sequence))).all()
-        return tuple(map(rows.message, found))
+            results = (await connection.execute(these.order_by(messages.c.sequence))).all()
+        return tuple(map(rows.message, results))
 
     async def delete(
         self, conversation: str, ids: Collection[str], *, within: AsyncConnection | None = None
@@ -210,21 +210,21 @@ async def _owner(connection: AsyncConnection, conversation: str) -> str:
 async def _by_id(
     connection: AsyncConnection, conversation: str, ids: Iterable[str]
 ) -> dict[str, StoredMessage]:
-    found: dict[str, StoredMessage] = {}
+    by_id: dict[str, StoredMessage] = {}
     for some in _batches(ids):
         these = _SELECT.where(messages.c.conversation == conversation, messages.c.id.in_(some))
-        found |= {row.id: rows.message(row) for row in await connection.execute(these)}
-    return found
+        by_id |= {row.id: rows.message(row) for row in await connection.execute(these)}
+    return by_id
 
 
 async def _sequences(connection: AsyncConnection, conversation: str, ids: Iterable[str]) -> dict[str, int]:
-    found: dict[str, int] = {}
+    sequences: dict[str, int] = {}
     for some in _batches(ids):
         these = select(messages.c.id, messages.c.sequence).where(
             messages.c.conversation == conversation, messages.c.id.in_(some)
         )
-        found |= {row.id: row.sequence for row in await connection.execute(these)}
-    return found
+        sequences |= {row.id: row.sequence for row in await connection.execute(these)}
+    return sequences
 
 
 async def _parents(connection: AsyncConnection, conversation: str) -> dict[str, str | None]:
@@ -241,8 +241,8 @@ async def _fresh(
 ) -> list[StoredMessage]:
     """Those of `new` that do not exist yet, with `created` set. Raises as `Messages.add`."""
     known = set(there)
-    asked = {row.parent for row in new if row.parent is not None} - known - {row.id for row in new}
-    known |= set(await _sequences(connection, conversation, asked))
+    parents = {row.parent for row in new if row.parent is not None} - known - {row.id for row in new}
+    known |= set(await _sequences(connection, conversation, parents))
     fresh: dict[str, StoredMessage] = {}
     for row in new:
         if (kept := there.get(row.id) or fresh.get(row.id)) is not None:
@@ -300,10 +300,10 @@ async def _raise_leaf(
 
 
 def _by_conversation(changed: Iterable[StoredMessage]) -> Iterable[tuple[str, list[StoredMessage]]]:
-    found: dict[str, list[StoredMessage]] = {}
+    by_conversation: dict[str, list[StoredMessage]] = {}
     for row in changed:
-        found.setdefault(row.conversation, []).append(row)
-    return found.items()
+        by_conversation.setdefault(row.conversation, []).append(row)
+    return by_conversation.items()
 
 
 def _batches(ids: Iterable[str]) -> Iterator[list[str]]:

@@ -83,8 +83,8 @@ class Runs:
             .order_by(run_log.c.first)
         )
         async with self._database.reading() as connection:
-            found = (await connection.execute(these)).all()
-        return [LogEntry(first, last, _lengths(lengths), event) for first, last, lengths, event in found]
+            results = (await connection.execute(these)).all()
+        return [LogEntry(first, last, _lengths(lengths), event) for first, last, lengths, event in results]
 
     async def save(self, run: Run, *, within: AsyncConnection | None = None) -> None:
         """Write how a run stands."""

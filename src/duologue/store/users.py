@@ -112,13 +112,13 @@ class Users:
     async def register(self) -> Register:
         """The present register."""
         async with self._database.reading() as connection:
-            found = (await connection.execute(select(keys).where(keys.c.revoked == 0))).all()
+            rows = (await connection.execute(select(keys).where(keys.c.revoked == 0))).all()
             known = (await connection.execute(select(users).where(users.c.disabled == 0))).all()
             open_ = (await connection.execute(select(logins).where(logins.c.expires > self._now()))).all()
-            closed = bool(found) or await _count(connection, keys) > 0
+            closed = bool(rows) or await _count(connection, keys) > 0
         accounts = {row.id: _account(row) for row in known}
         return Register(
-            keys={row.digest: _key(row) for row in found if row.user_id in accounts},
+            keys={row.digest: _key(row) for row in rows if row.user_id in accounts},
             accounts=accounts,
             logins={row.digest: StoredLogin(row.user_id, row.expires) for row in open_},
             closed=closed,

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.anyio
 async def found(database, user: str, *terms: Term, archived: bool = True) -> list[int]:
     async with database.reading() as connection:
         dialect = connection.dialect.name
-        values = {"asked": index.asked(dialect, user, terms), "user": user, "archived": archived}
+        values = {"query": index.match_query(dialect, user, terms), "user": user, "archived": archived}
         rows = await connection.execute(index.newest(dialect), values | {"most": 3, "reach": 5})
         kept = rows.all()
     assert all(len(words) <= 5 for _, words in kept)

@@ -13,7 +13,7 @@ from msgspec import Struct
 from starlette.responses import Response
 
 from duologue.errors import BadRequest, NotFound
-from duologue.http.json_api import answer, asked, checked_id, flag, nothing, user_of, whole_number
+from duologue.http.json_api import answer, checked_id, flag, nothing, read_body, user_of, whole_number
 from duologue.http.openapi import documented
 from duologue.values.conversations import Approval, Conversation, PendingMessage, StoredMessage
 from duologue.values.runs import ListChanged, ListRemoved, Run
@@ -72,7 +72,7 @@ def _add_list(routes: APIRouter, service: Service) -> None:
     )
     async def create_conversation(request: Request) -> Response:
         """Idempotent by id. A temporary conversation is stored in memory only."""
-        new, user = await asked(request, api.NewConversationBody), user_of(request)
+        new, user = await read_body(request, api.NewConversationBody), user_of(request)
         api.check_text([new.system], text_mb=service.limits.text_mb, param="system")
         if new.temporary and new.folder is not None:
             raise BadRequest("A temporary conversation cannot be in a folder.", param="folder")
@@ -126,7 +126,7 @@ def _add_many(routes: APIRouter, service: Service) -> None:
     async def change_many(request: Request) -> Response:
         """Conversations that do not exist are listed in `missing`; the others are changed. For `move`, a `folder` of null means
         no folder."""
-        bulk, user = await asked(request, api.BulkBody), user_of(request)
+        bulk, user = await read_body(request, api.BulkBody), user_of(request)
         done: list[str] = []
         missing: list[str] = []
         for id in dict.fromkeys(bulk.ids):
@@ -158,7 +158,7 @@ def _add_one(routes: APIRouter, service: Service) -> None:
     )
     async def change_conversation(request: Request, id: str) -> Response:
         """`leaf` switches the branch, also during a reply; a `folder` of null removes it from its folder."""
-        change = await asked(request, api.ConversationChangeBody)
+        change = await read_body(request, api.ConversationChangeBody)
         changes = change.named()
         for name, value in changes.items():
             if value is None and name != "folder":

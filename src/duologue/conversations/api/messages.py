@@ -13,7 +13,7 @@ from starlette.responses import Response
 from duologue.conversations.history.context_window import ContextGauge
 from duologue.conversations.history.editing import Deleted
 from duologue.conversations.history.tree import RowCounts
-from duologue.http.json_api import answer, asked, checked_id, nothing, user_of
+from duologue.http.json_api import answer, checked_id, nothing, read_body, user_of
 from duologue.http.openapi import documented
 from duologue.values.conversations import Conversation, StoredMessage
 from duologue.wire import api
@@ -39,7 +39,7 @@ def _add_whole(routes: APIRouter, service: Service) -> None:
     )
     async def fork_conversation(request: Request, id: str) -> Response:
         """The messages up to `message`, under new ids. Idempotent by `id`."""
-        fork = await asked(request, api.ForkBody)
+        fork = await read_body(request, api.ForkBody)
         conversation = await service.editing.fork(
             user_of(request), checked_id(id), fork.id, fork.message, fork.title
         )
@@ -54,7 +54,7 @@ def _add_whole(routes: APIRouter, service: Service) -> None:
     )
     async def put_system_message(request: Request, id: str) -> Response:
         """It is above all other messages. An empty text removes it."""
-        body = await asked(request, api.SystemMessageBody)
+        body = await read_body(request, api.SystemMessageBody)
         api.check_text([body.text], text_mb=service.limits.text_mb, param="text")
         row = await service.editing.put_system(user_of(request), checked_id(id), body.id, body.text)
         return answer(row) if row is not None else nothing()
@@ -78,7 +78,7 @@ def _add_whole(routes: APIRouter, service: Service) -> None:
     )
     async def compact(request: Request, id: str) -> Response:
         """The folded messages stay visible; a model gets the summary instead. Deleting the summary undoes it."""
-        body = await asked(request, api.CompactBody)
+        body = await read_body(request, api.CompactBody)
         row = await service.compaction.compact(user_of(request), checked_id(id), body.id, body.leaf)
         return answer(row)
 
@@ -99,7 +99,7 @@ def _add_messages(routes: APIRouter, service: Service) -> None:
     )
     async def edit_message(request: Request, id: str, message: str) -> Response:
         """The messages below stay, and no reply is written; the verb `edit` makes a new branch instead."""
-        change, user = await asked(request, api.ContentChangeBody), user_of(request)
+        change, user = await read_body(request, api.ContentChangeBody), user_of(request)
         await service.stores.of(checked_id(id)).conversations.get(user, id)
         content = await service.contents.stored_content(user, id, change.content)
         return answer(await service.editing.edit(user, id, checked_id(message, "message"), content))

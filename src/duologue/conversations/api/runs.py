@@ -16,7 +16,7 @@ from starlette.responses import Response
 from duologue.conversations.runs.commands import Continue, Edit, NewMessage, Regenerate, RunCommand, Send
 from duologue.errors import BadRequest
 from duologue.http.event_log import last_event_id
-from duologue.http.json_api import answer, asked, body_of, checked_id, nothing, user_of
+from duologue.http.json_api import answer, body_of, checked_id, nothing, read_body, user_of
 from duologue.http.openapi import documented
 from duologue.http.sse import frame, resumable_stream
 from duologue.values.conversations import Approval, PendingMessage
@@ -122,7 +122,7 @@ def _add_runs(routes: APIRouter, service: Service) -> None:
     )
     async def steer_run(request: Request, run: str) -> Response:
         """It is added at the next step; tool calls that have not started are skipped."""
-        body, user = await asked(request, api.SteerBody), user_of(request)
+        body, user = await read_body(request, api.SteerBody), user_of(request)
         known = await service.runs.get(user, checked_id(run, "run"))
         content = await service.contents.stored_content(user, known.conversation, body.content)
         message = PendingMessage(body.id, known.conversation, content, "steer")
@@ -149,7 +149,7 @@ def _add_approvals(routes: APIRouter, service: Service) -> None:
     async def answer_approval(request: Request, id: str) -> Response:
         """A `decision` about a tool call (`tool` and `server` are remembered), or an `action` for a question of a tool server.
         The first answer counts and is returned."""
-        body, user = await asked(request, api.ApprovalAnswerBody), user_of(request)
+        body, user = await read_body(request, api.ApprovalAnswerBody), user_of(request)
         if (body.decision is None) == (body.action is None):
             raise BadRequest("Send either a decision or an action.", param="decision")
         reply = body.decision or body.action
@@ -185,7 +185,7 @@ def _add_pending(routes: APIRouter, service: Service) -> None:
         openapi_extra=documented(body=api.PendingChangeBody, answers=PendingMessage),
     )
     async def change_pending(request: Request, id: str, pending: str) -> Response:
-        change, user = await asked(request, api.PendingChangeBody), user_of(request)
+        change, user = await read_body(request, api.PendingChangeBody), user_of(request)
         store = service.stores.of(checked_id(id))
         await store.conversations.get(user, id)
         changes: dict[str, object] = {}

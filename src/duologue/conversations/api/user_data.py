@@ -14,7 +14,7 @@ from msgspec import Struct
 from starlette.responses import Response
 
 from duologue.errors import BadRequest, NotFound, TooLarge
-from duologue.http.json_api import answer, asked, body_of, checked_id, nothing, user_of, whole_number
+from duologue.http.json_api import answer, body_of, checked_id, nothing, read_body, user_of, whole_number
 from duologue.http.openapi import documented
 from duologue.values.conversations import Folder, Hit
 from duologue.values.runs import ListDraft, ListReset
@@ -101,7 +101,7 @@ def _add_folders(routes: APIRouter, service: Service) -> None:
         openapi_extra=documented(body=api.FolderBody, answers=Folder),
     )
     async def put_folder(request: Request, id: str) -> Response:
-        body, user = await asked(request, api.FolderBody), user_of(request)
+        body, user = await read_body(request, api.FolderBody), user_of(request)
         known = await folders.all(user)
         if len(known) >= MOST_FOLDERS and all(folder.id != id for folder in known):
             raise BadRequest(

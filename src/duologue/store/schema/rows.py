@@ -122,15 +122,15 @@ def optional_json(value: object | None) -> str | None:
 
 def files(content: tuple[Content, ...]) -> frozenset[str]:
     """The hashes of every file that content names, made ones included."""
-    found: set[str] = set()
+    hashes: set[str] = set()
     for part in content:
         if isinstance(part, ImageContent):
-            found.update((part.blob, part.shown))
+            hashes.update((part.blob, part.shown))
         elif isinstance(part, DocumentContent):
-            found.update((part.blob, part.text, *part.pages))
+            hashes.update((part.blob, part.text, *part.pages))
         elif isinstance(part, AudioContent | VideoContent | ResourceContent):
-            found.add(part.blob)
-    return frozenset(found - {""})
+            hashes.add(part.blob)
+    return frozenset(hashes - {""})
 
 
 def searched(message: StoredMessage) -> str:

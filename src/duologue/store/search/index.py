@@ -42,11 +42,11 @@ async def index(connection: AsyncConnection, user: str, words: Iterable[tuple[in
 
 def newest(dialect: str) -> TextClause:
     """The statement for the newest messages that match, newest first: (sequence, the first `reach` characters of their
-    words). Takes asked (of `asked`), user and most; `archived` also finds in archived conversations."""
+    words). Takes query (of `match_query`), user and most; `archived` also finds in archived conversations."""
     return _POSTGRESQL_NEWEST if dialect == "postgresql" else _SQLITE_NEWEST
 
 
-def asked(dialect: str, user: str, terms: Sequence[Term]) -> str:
+def match_query(dialect: str, user: str, terms: Sequence[Term]) -> str:
     """A query in the syntax of the database's index."""
     if dialect == "postgresql":
         return " & ".join((_lexeme(f"={owner_token(user)}"), *(_postgresql_term(term) for term in terms)))
@@ -75,16 +75,16 @@ def _vector(owner: str, words: str) -> str:
     places: dict[str, list[int]] = {}
     room = _VECTOR_BYTES
     for place, word in enumerate(words.split(), 1):
-        found = places.get(word)
-        if found is None:
-            found = places[word] = []
+        positions = places.get(word)
+        if positions is None:
+            positions = places[word] = []
             room -= 4 * len(word) + 4
-        if len(found) < _PLACES:
-            found.append(min(place, _POSITIONS))
+        if len(positions) < _PLACES:
+            positions.append(min(place, _POSITIONS))
             room -= 2
         if room < 0:
             break
-    lexemes = (f"'{word}':{','.join(map(str, found))}" for word, found in places.items())
+    lexemes = (f"'{word}':{','.join(map(str, positions))}" for word, positions in places.items())
     return " ".join((f"'={owner}'", *lexemes))
 
 
@@ -99,12 +99,12 @@ _POSTGRESQL_WRITE = text(
 _SQLITE_NEWEST = text(
     "SELECT f.rowid, substr(f.words, 1, :reach) FROM message_words AS f "
     "CROSS JOIN messages AS m ON m.sequence = f.rowid CROSS JOIN conversations AS c ON c.id = m.conversation "
-    "WHERE f.message_words MATCH :asked AND c.user = :user AND c.deleted = 0 AND (:archived OR NOT c.archived) "
+    "WHERE f.message_words MATCH :query AND c.user = :user AND c.deleted = 0 AND (:archived OR NOT c.archived) "
     "ORDER BY f.rowid DESC LIMIT :most"
 )
 _POSTGRESQL_NEWEST = text(
     "SELECT f.message, substr(f.words, 1, :reach) FROM message_words AS f "
     "JOIN messages AS m ON m.sequence = f.message JOIN conversations AS c ON c.id = m.conversation "
-    'WHERE f.vector @@ CAST(:asked AS tsquery) AND c."user" = :user AND c.deleted = 0 '
+    'WHERE f.vector @@ CAST(:query AS tsquery) AND c."user" = :user AND c.deleted = 0 '
     "AND (:archived OR NOT c.archived) ORDER BY f.message DESC LIMIT :most"
 )

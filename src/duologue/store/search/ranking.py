@@ -52,8 +52,8 @@ class Search:
         if not (terms := terms_of(query)) or limit < 1:
             return []
         async with self._database.reading() as connection:
-            found = await self._newest(connection, user, terms, archived)
-            best = ranked(found, terms)[:limit]
+            candidates = await self._newest(connection, user, terms, archived)
+            best = ranked(candidates, terms)[:limit]
             rows = await _details(connection, [one.sequence for one in best])
             titled = await _titled(connection, user, terms, archived)
         hits = [_hit(rows[one.sequence], terms) for one in best if one.sequence in rows]
@@ -66,7 +66,7 @@ class Search:
     ) -> list[Found]:
         dialect = connection.dialect.name
         values = {
-            "asked": index.asked(dialect, user, terms),
+            "query": index.match_query(dialect, user, terms),
             "user": user,
             "archived": archived,
             "most": REACH,
@@ -76,24 +76,24 @@ class Search:
         return [Found(sequence, words) for sequence, words in rows]
 
 
-def ranked(found: Sequence[Found], terms: Sequence[Term]) -> list[Found]:
+def ranked(candidates: Sequence[Found], terms: Sequence[Term]) -> list[Found]:
     """The best first, by BM25; equally good ones stay in their order."""
-    if not found:
+    if not candidates:
         return []
     sought = [f" {' '.join(term.words)}" + ("" if term.prefix else " ") for term in terms]
-    counts = [[f" {one.words} ".count(words) for words in sought] for one in found]
-    size = sum(len(one.words) for one in found) or 1
+    counts = [[f" {one.words} ".count(words) for words in sought] for one in candidates]
+    size = sum(len(one.words) for one in candidates) or 1
     # Every hit holds every term, so how many hold it says nothing; how often they do says how common it is.
     weights = [log(1 + size / (1 + sum(column))) for column in zip(*counts, strict=True)]
-    average = size / len(found)
+    average = size / len(candidates)
 
     def score(at: int) -> float:
-        damped = 1.2 * (0.25 + 0.75 * len(found[at].words) / average)
+        damped = 1.2 * (0.25 + 0.75 * len(candidates[at].words) / average)
         return sum(
             weight * count * 2.2 / (count + damped) for weight, count in zip(weights, counts[at], strict=True)
         )
 
-    return [found[at] for at in sorted(range(len(found)), key=score, reverse=True)]
+    return [candidates[at] for at in sorted(range(len(candidates)), key=score, reverse=True)]
 
 
 async def _details(connection: AsyncConnection, sequences: Sequence[int]) -> Mapping[int, Any]:

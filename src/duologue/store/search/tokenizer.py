@@ -55,8 +55,8 @@ class Term(NamedTuple):
 def folded(text: str) -> str:
     """The words of a text, folded, with one space between."""
     if text.isascii():
-        found = _ASCII_WORD.findall(text.lower())
-        return " ".join(word[:LONGEST] for word in found[:MOST])
+        matches = _ASCII_WORD.findall(text.lower())
+        return " ".join(word[:LONGEST] for word in matches[:MOST])
     words = []
     for word in words_of(text):
         words.append(word.folded)
@@ -77,8 +77,8 @@ def terms_of(query: str) -> tuple[Term, ...]:
     a closing quote may be missing. The last word may be the beginning of one. Empty where no word is asked for."""
     terms: list[Term] = []
     for number, piece in enumerate(_QUOTED.split(query)):
-        asked = [piece] if number % 2 else piece.split()
-        terms += [Term(words) for one in asked if (words := tuple(word.folded for word in words_of(one)))]
+        phrases = [piece] if number % 2 else piece.split()
+        terms += [Term(words) for one in phrases if (words := tuple(word.folded for word in words_of(one)))]
     if not terms:
         return ()
     terms = list(dict.fromkeys(terms))[:TERMS]
@@ -90,11 +90,11 @@ def terms_of(query: str) -> tuple[Term, ...]:
 def places_of(text: str, term: Term) -> Iterator[tuple[int, int]]:
     """The (start, end) of every match of a term, in characters."""
     alike = text.lower() if text.isascii() else text.translate(_ALIKE)
-    found = False
+    any_word = False
     for match in _pattern(term).finditer(alike):
-        found = True
+        any_word = True
         yield match.span()
-    if not found and not text.isascii():
+    if not any_word and not text.isascii():
         yield from _places_by_word(text, term)
 
 
