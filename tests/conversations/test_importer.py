@@ -39,7 +39,7 @@ class Place:
         [conversation] = await self.store.conversations.listed(user)
         rows = await self.store.messages.all(conversation.id)
         folders = {folder.id: folder for folder in await self.store.folders.all(user)}
-        exported = Exported(conversation, rows, folders.get(conversation.folder))
+        exported = Exported(conversation, rows, folders.get(conversation.folder or ""))
         return b"".join([line async for line in json_lines(exported, self.blobs.read)])
 
 

@@ -151,7 +151,9 @@ async def test_first_values_of_the_operator_hold_where_a_user_said_nothing(tmp_p
 
 
 async def test_a_first_value_that_no_reply_can_have_stops_the_start(tmp_path: Path) -> None:
-    settings = Settings(data=tmp_path, ui={"defaults": {"options": {"sampling": {"temperature": "hot"}}}})
+    settings = Settings.model_validate(
+        {"data": tmp_path, "ui": {"defaults": {"options": {"sampling": {"temperature": "hot"}}}}}
+    )
     with pytest.raises(StartFailed, match=r"ui\.defaults\.options: .*temperature") as stopped:
         async with service.opened(settings, generate=Model(), resolve=lambda name: CARD):
             pass

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import anyio
+from tests.support.stand_in import StandIn
 
 from duologue.errors import Problem
 from duologue.gateway.workers.worker_status import WorkerStatus
@@ -35,7 +36,7 @@ WORD = 4800
 """Samples of a word."""
 
 
-class Seats:
+class Seats(StandIn):
     """Lends any number of seats. `hold`: after the first sound, or text, nothing more comes until it is set. `fails`: how
     the work ends, after its first sound."""
 

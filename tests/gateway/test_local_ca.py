@@ -1,12 +1,12 @@
 """The server's own authority and its certificate: names, validity, renewal, and files that are never half written."""
 
 import ipaddress
+import os
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from cryptography import x509
 
-from duologue.gateway import local_ca
 from duologue.gateway.local_ca import CA_FILE, SERVER_FILE, ServerNames, ensure_certificate
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
@@ -98,7 +98,7 @@ def test_a_write_that_fails_leaves_what_was_there_and_no_piece(tmp_path, monkeyp
     def full(descriptor):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(local_ca.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space"):
         ensure_certificate(tmp_path, HERE, AT + timedelta(days=390))
     assert (tmp_path / SERVER_FILE).read_bytes() == before

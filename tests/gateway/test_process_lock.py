@@ -1,4 +1,5 @@
 import errno
+import fcntl
 import os
 import socket
 import subprocess
@@ -64,7 +65,7 @@ def test_a_folder_on_a_disk_without_locks_is_another_sentence_than_one_in_use(tm
     def no_locks(file: object, operation: int) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(process_lock.fcntl, "flock", no_locks)
+    monkeypatch.setattr(fcntl, "flock", no_locks)
     with (
         pytest.raises(StartFailed, match="cannot be locked: No locks available"),
         process_lock.data_folder(tmp_path, "u"),

@@ -1,6 +1,7 @@
 """The built page: what is served, how it is kept by browsers, what cannot be reached."""
 
 import gzip
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -9,6 +10,9 @@ from duologue.gateway.static_page import StaticPage, read_files
 
 NAVIGATION = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 SCRIPT = b"export const hello = 'hello';" * 20
+
+NO_RECEIVE: Any = None
+"""Nothing is read from the client."""
 
 
 @pytest.fixture
@@ -108,7 +112,7 @@ async def test_nothing_outside_the_folder_can_be_named(folder, path):
         sent.append(message)
 
     scope = {"type": "http", "method": "GET", "path": path, "headers": []}
-    await StaticPage(folder)(scope, None, send)
+    await StaticPage(folder)(scope, NO_RECEIVE, send)
     assert sent[0]["status"] == 404
 
 
@@ -142,7 +146,7 @@ async def test_what_the_build_compressed_is_sent_to_who_takes_it(folder, accepte
 
     headers = [(b"accept-encoding", accepted.encode())]
     scope = {"type": "http", "method": "GET", "path": "/assets/app-1a2b3c4d.js", "headers": headers}
-    await StaticPage(folder)(scope, None, send)
+    await StaticPage(folder)(scope, NO_RECEIVE, send)
     fields = dict(sent[0]["headers"])
     assert fields.get(b"content-encoding") == (coding.encode() if coding else None)
     assert fields[b"vary"] == b"Accept-Encoding"
@@ -207,7 +211,7 @@ def test_another_build_has_another_name(folder):
 async def test_the_login_is_the_page_with_the_status_of_a_missing_key(folder):
     pages = StaticPage(folder)
     async with httpx.AsyncClient(
-        transport=httpx.ASGITransport(pages.login), base_url="http://localhost"
+        transport=httpx.ASGITransport(cast(Any, pages.login)), base_url="http://localhost"
     ) as http:
         answer = await http.get("/chat/17")
     assert answer.status_code == 401

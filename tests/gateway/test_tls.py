@@ -6,6 +6,7 @@ import ssl
 import stat
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from typing import Any
 
 import anyio
 import httpx
@@ -200,6 +201,7 @@ async def test_a_client_that_trusts_the_authority_accepts_the_server_by_name_and
             for host in ("127.0.0.1", "localhost"):
                 assert (await client.get(f"https://{host}:{port}/ca.crt")).status_code == 200
         older = tls.trusting(own)
+        assert older is not None
         older.maximum_version = ssl.TLSVersion.TLSv1_2
         async with httpx.AsyncClient(verify=older) as program:
             assert (await program.get(f"https://127.0.0.1:{port}/ca.crt")).status_code == 200
@@ -213,6 +215,7 @@ def test_without_a_certificate_of_our_making_programs_trust_as_usual(tmp_path):
 def test_a_certificate_for_a_name_the_authority_may_not_sign_for_is_refused_by_clients(tmp_path):
     ensure_certificate(tmp_path, HERE, AT)
     authority = read_pair(tmp_path / CA_FILE)
+    assert authority is not None
     now = datetime.now(UTC)
     forged = new_server_pair(authority, ServerNames(frozenset({"bank.example"}), frozenset()), now)
     write_pair(tmp_path / "forged.pem", forged, authority.certificate)
@@ -278,7 +281,7 @@ async def test_a_renewal_that_fails_leaves_the_certificate_as_it_is_and_is_tried
     tmp_path, pair, caplog
 ):
     own = settings(tmp_path)
-    tries = []
+    tries: list[Any] = []
 
     def files(settings):
         tries.append(len(tries))

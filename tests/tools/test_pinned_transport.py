@@ -1,6 +1,7 @@
 import http.server
 import threading
 from contextlib import contextmanager
+from typing import Any
 
 import httpx2
 import pytest
@@ -82,7 +83,7 @@ async def test_a_name_that_moves_inside_is_caught_at_the_next_request():
 
 
 async def test_two_names_never_share_a_connection():
-    transport = checked_transport(pointing(["127.0.0.1"]))
+    transport: Any = checked_transport(pointing(["127.0.0.1"]))
     with site({"/": (200, {}, b"")}) as (port, _):
         async with httpx2.AsyncClient(transport=transport) as client:
             for host in ("a.example", "b.example", "a.example"):

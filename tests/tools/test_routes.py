@@ -1,4 +1,5 @@
 from contextlib import asynccontextmanager
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -32,7 +33,7 @@ async def asking(*rows, role="admin", keyed=False, servers=None, store=None):
     time, person = Time(), Person()
     store = store or Rows(*rows)
     box = Toolbox(
-        Settings(mcp={"servers": {"time": {"command": "true"}}}),
+        Settings.model_validate({"mcp": {"servers": {"time": {"command": "true"}}}}),
         store,
         now=time.now,
         sleep=time.sleep,
@@ -53,7 +54,7 @@ async def asking(*rows, role="admin", keyed=False, servers=None, store=None):
         await (await box.registry.connection("time", "ann")).wait_for_attempt()
         transport = httpx.ASGITransport(As(app, "ann", role, keyed))
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8006/api/mcp") as client:
-            client.box = box
+            cast(Any, client).box = box
             yield client
 
 

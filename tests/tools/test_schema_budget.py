@@ -1,3 +1,5 @@
+from typing import Any
+
 from duologue.tools.schema_budget import Candidate, compact, estimate_tokens, fit, shorten
 from duologue.tools.values import OfferedTool
 
@@ -69,16 +71,18 @@ def test_a_schema_loses_what_says_nothing_about_arguments():
 
 def test_a_parameter_may_be_called_like_a_word_of_the_schema():
     schema = {"type": "object", "properties": {"default": {"type": "string"}, "examples": {"type": "array"}}}
-    assert set(compact(schema)["properties"]) == {"default", "examples"}
+    shortened: Any = compact(schema)
+    assert set(shortened["properties"]) == {"default", "examples"}
 
 
 def test_a_map_of_anything_keeps_what_its_values_are():
     schema = {"type": "object", "properties": {"env": {"additionalProperties": {"type": "string"}}}}
-    assert compact(schema)["properties"]["env"] == {"additionalProperties": {"type": "string"}}
+    shortened: Any = compact(schema)
+    assert shortened["properties"]["env"] == {"additionalProperties": {"type": "string"}}
 
 
 def test_a_schema_that_never_ends_is_cut():
-    deep = {"type": "object"}
+    deep: dict[str, Any] = {"type": "object"}
     for _ in range(100):
         deep = {"type": "object", "properties": {"more": deep}}
     assert str(compact(deep)).count("more") < 20

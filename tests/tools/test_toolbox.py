@@ -32,8 +32,8 @@ class Named(Servers):
 @asynccontextmanager
 async def toolbox(builtin=("clock", "calculator"), **by_name):
     time = Time()
-    settings = Settings(
-        mcp={"servers": {name: {"command": "true"} for name in by_name}}, tools={"builtin": builtin}
+    settings = Settings.model_validate(
+        {"mcp": {"servers": {name: {"command": "true"} for name in by_name}}, "tools": {"builtin": builtin}}
     )
     toolbox = Toolbox(settings, Rows(), now=time.now, sleep=time.sleep, open_server=Named(**by_name).server)
     async with toolbox.running():
@@ -104,7 +104,7 @@ async def test_servers_that_cannot_be_used_now_are_named_with_the_reason():
 async def test_a_chat_does_not_wait_for_servers_that_are_starting():
     time = Time()
     box = Toolbox(
-        Settings(mcp={"servers": {"slow": {"command": "true"}}}),
+        Settings.model_validate({"mcp": {"servers": {"slow": {"command": "true"}}}}),
         Rows(),
         now=time.now,
         open_server=Named(slow=FakeSession()).server,

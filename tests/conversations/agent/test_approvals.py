@@ -1,5 +1,7 @@
 """Questions of a run, kept by a store that is played."""
 
+from typing import Any
+
 import anyio
 import pytest
 
@@ -15,7 +17,7 @@ class Desk:
     def __init__(self):
         self.asked = []
         self.closed = []
-        self.published = []
+        self.published: list[Any] = []
         self.problem = None
         self.approvals = OpenApprovals(self, publish=self.published.append, now=lambda: 1000)
 
@@ -43,7 +45,8 @@ async def waiting(desk, found, id="q", expires=1_000_000):
     [("once", "once"), ("server", "server"), ("deny", "deny"), ("accept", "once"), ("cancel", "deny")],
 )
 async def test_a_reply_comes_back_with_its_values_and_is_told_as_a_decision(reply, told):
-    desk, found = Desk(), []
+    desk = Desk()
+    found: list[Any] = []
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(waiting, desk, found)
         await anyio.wait_all_tasks_blocked()
@@ -55,14 +58,16 @@ async def test_a_reply_comes_back_with_its_values_and_is_told_as_a_decision(repl
 
 
 async def test_a_question_out_of_time_is_closed_and_told():
-    desk, found = Desk(), []
+    desk = Desk()
+    found: list[Any] = []
     await waiting(desk, found, expires=1001)
     assert found == [(None, {})]
     assert (desk.closed, desk.published[-1]) == (["q"], ApprovalAnswered("q", None))
 
 
 async def test_a_withdrawn_question_comes_back_without_a_reply():
-    desk, found = Desk(), []
+    desk = Desk()
+    found: list[Any] = []
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(waiting, desk, found)
         tasks.start_soon(waiting, desk, found, "p")
@@ -75,7 +80,8 @@ async def test_a_withdrawn_question_comes_back_without_a_reply():
 
 
 async def test_cancelling_who_asks_closes_the_question():
-    desk, found = Desk(), []
+    desk = Desk()
+    found: list[Any] = []
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(waiting, desk, found)
         await anyio.wait_all_tasks_blocked()
@@ -93,12 +99,13 @@ async def test_a_question_that_cannot_be_kept_is_not_asked():
 
 
 async def test_a_question_withdrawn_while_it_is_being_kept_is_closed_unseen():
-    desk, found, gate = Desk(), [], anyio.Event()
+    desk, gate = Desk(), anyio.Event()
+    found: list[Any] = []
 
     async def slow(approval):
         await gate.wait()
 
-    desk.add = slow
+    desk.add = slow  # type: ignore[method-assign]
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(waiting, desk, found)
         await anyio.wait_all_tasks_blocked()

@@ -1,5 +1,7 @@
 """The tool calls of one spoken reply: made, asked about, ended, and told to the model as far as they came."""
 
+from typing import Any
+
 import anyio
 import pytest
 from tests.conversations.fakes.run_dependencies import FunctionTools
@@ -29,7 +31,7 @@ class Room:
 
     def __init__(self, *, tools=None, settings=None, own=(), client=None):
         self.toolbox = tools or FunctionTools().add("look").add("write", read_only=False)
-        self.published = []
+        self.published: list[Any] = []
         self.allowed = set()
         numbers = iter(range(1000))
         offered = {

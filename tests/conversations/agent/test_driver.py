@@ -188,6 +188,7 @@ async def test_a_problem_on_the_way_ends_the_run_as_failed():
     host.problem = Unavailable("The store is away.")
     async with host.driving():
         pass
+    assert host.outcome is not None
     outcome, error = host.outcome
     assert (outcome, error.message) == ("failed", "The store is away.")
     assert host.log == ["turn", "cancel"]

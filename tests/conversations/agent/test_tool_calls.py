@@ -1,5 +1,7 @@
 """The calls of one turn, with tools and people played. How they follow each other is in test_agent.py."""
 
+from typing import Any, cast
+
 import anyio
 import pytest
 from tests.conversations.fakes.run_dependencies import Surroundings
@@ -21,8 +23,8 @@ TOOL = OfferedTool("write", "desk", "write_file")
 class Desk:
     def __init__(self, *functions, **settings):
         self.around = Surroundings(Clock())
-        self.published = []
-        self.put = []
+        self.published: list[Any] = []
+        self.put: list[Any] = []
         self.approvals = OpenApprovals(
             self, publish=self.published.append, now=self.around.dependencies().now
         )
@@ -43,7 +45,7 @@ class Desk:
             approvals=self.approvals,
             publish=self.published.append,
             put=self.put.append,
-            keep=None,
+            keep=cast(Any, None),
         )
 
     async def add(self, approval):

@@ -1,5 +1,6 @@
 """The list feed over HTTP: from now on, or from where a viewer was."""
 
+from collections.abc import MutableMapping
 from typing import Any
 
 import anyio
@@ -33,7 +34,7 @@ class Viewer:
             await self.gone.wait()
             return {"type": "http.disconnect"}
 
-        async def send(message: dict[str, Any]) -> None:
+        async def send(message: MutableMapping[str, Any]) -> None:
             self.text += message.get("body", b"").decode()
             self.opened.set()
             if len(parsed(self.text)) >= enough:

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from itertools import count
+from typing import Any
 
 import anyio
 import msgspec
@@ -61,7 +62,7 @@ class ScriptedModel:
         self.open += 1
         self.most_open = max(self.most_open, self.open)
         steps = self.turns.pop(0) if self.turns else says("Nothing was written for this turn.")
-        batches = self._batches(steps)
+        batches: Any = self._batches(steps)
         try:
             yield batches
         finally:

@@ -1,8 +1,8 @@
 """Runs over two real databases in memory, with everything else played."""
 
-from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from itertools import count
+from typing import Any
 
 from tests.conversations.fakes.run_dependencies import Surroundings
 
@@ -77,7 +77,7 @@ class World:
         """Every event of a run, to its end."""
         return [logged.event async for logged in self.runs.viewer(self.user, run.id, after)]
 
-    async def until(self, run, wanted) -> AsyncIterator:
+    async def until(self, run, wanted) -> Any:
         """The first event of a run that `wanted` accepts."""
         async for logged in self.runs.viewer(self.user, run.id):
             if wanted(logged.event):

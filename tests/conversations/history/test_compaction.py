@@ -1,7 +1,7 @@
 """Room in the context: what is counted, what is folded, and how the summary comes about."""
 
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import msgspec
@@ -49,7 +49,7 @@ class Bench:
             lambda name: self.card,
             lambda conversation: Attachments(),  # type: ignore[arg-type,return-value]
             count=self.count,
-            toolbox=Toolbox(),  # type: ignore[arg-type]
+            toolbox=cast(Any, Toolbox()),
             defaults=self.defaults,
             publish=lambda *told: self.told.append(told),
         )
@@ -69,7 +69,7 @@ class Bench:
             for role in ("user", "assistant"):
                 id = f"{role[0]}{at}"
                 words = (TextContent(f"{id}: {text * 20}"),)
-                rows.append(StoredMessage(id, "c", parent, role, words))  # type: ignore[arg-type]
+                rows.append(StoredMessage(id, "c", parent, role, words))
                 parent = id
         rows.append(StoredMessage("last", "c", parent, "user", (TextContent("and now?"),)))
         await self.stores.of("c").messages.add(rows, leaf="last")

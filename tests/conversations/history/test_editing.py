@@ -27,7 +27,7 @@ class Bench:
         self.editing = Editing(stores, now=lambda: next(ticks), publish=lambda *told: self.told.append(told))
 
     @property
-    def store(self):  # type: ignore[no-untyped-def]
+    def store(self):
         return self.stores.of("c")
 
     async def grow(self, *rows: str, leaf: str | None = None, **fields: object) -> None:

@@ -16,7 +16,7 @@ ROLES = ("system", "user", "assistant", "tool")
 def rows(draw, least=1):
     """Rows whose parents came before them, as a conversation grows, in any order."""
     count = draw(st.integers(least, 40))
-    grown = []
+    grown: list[TreeNode] = []
     for number in range(count):
         parent = draw(st.sampled_from([None, *(node.id for node in grown)]))
         grown.append(TreeNode(f"m{number}", parent, draw(st.sampled_from(ROLES)), number + 1))
@@ -62,6 +62,7 @@ def test_the_newest_leaf_has_no_children_and_none_below_is_newer(nodes):
     tree = Tree(nodes)
     for at in (None, *(node.id for node in nodes)):
         newest = tree.newest_leaf(at)
+        assert newest is not None
         assert tree.children(newest) == ()
         assert at is None or at in {node.id for node in tree.path(newest)}
         leaves = [node for node in nodes if not tree.children(node.id)]

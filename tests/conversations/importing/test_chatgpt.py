@@ -15,6 +15,7 @@ ASSETS = {"file-Abc123": ("file-Abc123-sketch.png", b"sketch"), "file_00ff": ("f
 
 def sample(assets=ASSETS) -> ImportedConversation:
     found, _ = from_value(SAMPLE, "ann", assets.get)
+    assert isinstance(found, ImportedConversation)
     return found
 
 
@@ -25,6 +26,7 @@ def chat(*nodes: dict, **more) -> ImportedConversation:
         for number, node in enumerate(nodes)
     }
     [found] = from_value({"id": "c", "title": "t", "create_time": 5e8, "mapping": mapping} | more, "ann")
+    assert isinstance(found, ImportedConversation)
     return found
 
 

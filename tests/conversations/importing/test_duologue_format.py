@@ -18,6 +18,7 @@ from duologue.conversations.importing.duologue_format import (
 from duologue.conversations.importing.values import ImportedConversation, ImportProblem
 from duologue.values.conversations import (
     AudioContent,
+    Content,
     Conversation,
     DocumentContent,
     Folder,
@@ -46,6 +47,7 @@ def written(*values, conversation=CONVERSATION, rows=ROWS, folder=None) -> bytes
 
 def read(data: bytes, **more) -> ImportedConversation:
     [found] = from_lines(data, "ann", **more)
+    assert isinstance(found, ImportedConversation)
     return found
 
 
@@ -137,7 +139,7 @@ def test_a_renamed_conversation_is_the_same_tree_under_other_ids():
 
 
 def test_every_file_a_part_needs_is_named_once():
-    parts = {
+    parts: dict[Content, tuple[str, ...]] = {
         TextContent("x"): (),
         ImageContent("a", "m", shown="b"): ("a", "b"),
         ImageContent("a", "m", shown="a"): ("a",),

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from duologue.conversations.importing.json_readers import (
@@ -64,7 +66,8 @@ def test_tags_are_named_once():
 
 
 def test_what_others_write_for_json_is_read_too():
-    assert parsed(b'\xef\xbb\xbf{"a": NaN}')["a"] != 1
+    value: Any = parsed(b'\xef\xbb\xbf{"a": NaN}')
+    assert value["a"] != 1
     assert parsed('"\\ud83d"') == "\ud83d"
     for broken in (b"{", b"", b"[" * 100_000):
         with pytest.raises(ValueError):

@@ -24,6 +24,7 @@ SAMPLES = Path(__file__).parent / "samples"
 
 def sample() -> ImportedConversation:
     [found] = from_lines((SAMPLES / "llama_ui.jsonl").read_bytes(), "ann")
+    assert isinstance(found, ImportedConversation)
     return found
 
 
@@ -31,6 +32,7 @@ def one(message: dict, **header) -> ImportedConversation:
     """A conversation of one message."""
     message = {"id": "m", "convId": "c", "role": "user", "parent": None, "content": "hi"} | message
     [found] = from_value({"conv": {"id": "c", "name": "n"} | header, "messages": [message]}, "ann")
+    assert isinstance(found, ImportedConversation)
     return found
 
 

@@ -15,7 +15,9 @@ SAMPLE = json.loads((Path(__file__).parent / "samples" / "open_webui.json").read
 
 
 def sample() -> ImportedConversation:
-    return next(from_value(SAMPLE, "ann"))
+    conversation = next(from_value(SAMPLE, "ann"))
+    assert isinstance(conversation, ImportedConversation)
+    return conversation
 
 
 def answer(content: str, **more) -> tuple:

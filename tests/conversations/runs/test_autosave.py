@@ -1,5 +1,7 @@
 """When a run is saved, and what a failing store means, with a store that is played."""
 
+from typing import Any
+
 import anyio
 import pytest
 
@@ -19,7 +21,7 @@ class Shop:
         self.log = RunLog()
         self.text = ""
         self.kept = []
-        self.told = []
+        self.told: list[Any] = []
         self.problem = None
         self.gate = None
         self.saving = Autosave(

@@ -1,8 +1,11 @@
 """The turns of a run, with the model played and the record's store too."""
 
+from typing import Any
+
 import anyio
 import pytest
 from tests.conversations.fakes.run_dependencies import Surroundings, fails, says
+from tests.support.stand_in import StandIn
 from tests.support.store_fixtures import Clock, row
 
 from duologue.conversations.agent.turn import ModelTurn
@@ -18,7 +21,7 @@ pytestmark = pytest.mark.anyio
 ANSWER = row("c", "a", "u", "", "assistant", status="running")
 
 
-class Desk:
+class Desk(StandIn):
     """Turns in a task group; `over` are those that ended. It plays the prompting: every request is the same."""
 
     can_make_room = False
@@ -28,7 +31,8 @@ class Desk:
         self.asked = []
         self.over = []
         self.heard = 0
-        self.record = RunRecord("r", None, on_deleted=None)
+        unused: Any = None
+        self.record = RunRecord("r", unused, on_deleted=unused)
         self.record.rows["a"] = ANSWER
         self.spawn = tasks.start_soon
         self.turns = self.model_turns(silence_s=60)

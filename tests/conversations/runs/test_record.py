@@ -1,7 +1,10 @@
 """The record of a run: rows, log and viewers, over a store that is played."""
 
+from typing import Any
+
 import anyio
 import pytest
+from tests.support.stand_in import StandIn
 from tests.support.store_fixtures import row
 
 from duologue.conversations.agent.turn import ModelTurn
@@ -15,12 +18,12 @@ pytestmark = pytest.mark.anyio
 ANSWER = row("c", "a", "u", "", "assistant", status="running")
 
 
-class Desk:
+class Desk(StandIn):
     def __init__(self):
         self.saved = []
         self.ends = []
         self.problem = None
-        self.gone = []
+        self.gone: list[Any] = []
         self.record = RunRecord("r", self, on_deleted=self.gone.append, interval=60, retry=0.001)
 
     async def add(self, rows):

@@ -1,3 +1,5 @@
+from typing import Any
+
 import httpx
 import pytest
 from fastapi import FastAPI, Request
@@ -194,7 +196,7 @@ def test_who_waits_for_a_seat_is_in_the_queue_too(pool, clock):
 @pytest.mark.anyio
 async def test_the_page_is_told_how_the_voice_is(pool):
     app = FastAPI()
-    said = {"auth_required": lambda: False, "metrics": str, "limits": {}}
+    said: dict[str, Any] = {"auth_required": lambda: False, "metrics": str, "limits": {}}
     app.include_router(router(pool, build=None, speech=SpeechService(Seats()), **said))
     silent = FastAPI()
     silent.include_router(router(pool, build=None, **said))

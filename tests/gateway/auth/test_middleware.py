@@ -1,6 +1,7 @@
 """Keys, the rules of the start, and the check of every request and socket."""
 
 import base64
+from typing import Any
 
 import anyio
 import httpx
@@ -27,6 +28,10 @@ from duologue.store.users import Users
 COOKIE = cookie_name(8006)
 KEY = "swordfish-0123456789"
 NOW = 5_000_000
+
+NO_RECEIVE: Any = None
+NO_SEND: Any = None
+"""The other side of ASGI where nothing is read or sent."""
 
 
 async def through(scope, *, key: str | None = KEY, keys: Keys | None = None, **options):
@@ -264,7 +269,7 @@ async def test_a_socket_brings_its_key_as_a_subprotocol_which_the_endpoint_never
     keys = Keys(KEY)
     guard = Authentication(app, keys, LoginSessions(keys), cookie=COOKIE)
     scope = {"type": "websocket", "path": "/ws/chat", "headers": [], "subprotocols": offered}
-    await guard(scope, None, send)
+    await guard(scope, NO_RECEIVE, send)
     assert accepted[0]["subprotocol"] == chosen
 
 
@@ -347,9 +352,9 @@ async def test_a_stream_whose_key_is_revoked_ends(keys, users):
         sent.append(message.get("body"))
 
     guard = Authentication(app, keys, LoginSessions(keys), cookie=COOKIE)
-    await guard(http(authorization=f"Bearer {bob.value}"), None, send)
+    await guard(http(authorization=f"Bearer {bob.value}"), NO_RECEIVE, send)
     assert sent == [None, b"one"]
-    await guard(http(authorization=f"Bearer {ada.value}"), None, send)
+    await guard(http(authorization=f"Bearer {ada.value}"), NO_RECEIVE, send)
     assert sent == [None, b"one", None, b"one", b"two"], "somebody else's goes on"
 
 
@@ -374,7 +379,7 @@ async def test_a_stream_ends_when_its_user_is_no_admin_any_more(keys, users, bef
         sent.append(message["body"])
 
     guard = Authentication(app, keys, LoginSessions(keys), cookie=COOKIE)
-    await guard(http(authorization=f"Bearer {bob.value}"), None, send)
+    await guard(http(authorization=f"Bearer {bob.value}"), NO_RECEIVE, send)
     assert sent == heard
 
 
@@ -384,7 +389,7 @@ async def test_a_broken_connection_stays_a_broken_connection(keys):
         raise OSError("gone")
 
     with pytest.raises(OSError, match="gone"):
-        await Authentication(app, keys, LoginSessions(keys), cookie=COOKIE)(http(), None, None)
+        await Authentication(app, keys, LoginSessions(keys), cookie=COOKIE)(http(), NO_RECEIVE, NO_SEND)
 
 
 @pytest.fixture

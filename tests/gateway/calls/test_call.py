@@ -17,7 +17,7 @@ from duologue.gateway.scheduling.scheduler import Moved
 from duologue.values import call_events
 from duologue.values.call_events import CallSetup
 from duologue.values.conversations import StoredMessage, TextContent
-from duologue.values.events import Done, ReplyWord, TextDelta, ToolCallDelta
+from duologue.values.events import Done, Event, ReplyWord, TextDelta, ToolCallDelta
 from duologue.values.failures import RESTARTED, WORKER_LOST
 from duologue.values.messages import ImagePart, Message, TextPart, Tool, ToolCall, assistant, user
 from duologue.wire import voice
@@ -34,7 +34,8 @@ class Held(FakeLease):
 
     async def places(self) -> AsyncGenerator[Moved]:
         await self.free.wait()
-        for place in ():
+        nowhere: tuple[Moved, ...] = ()
+        for place in nowhere:
             yield place
 
 
@@ -299,7 +300,7 @@ async def test_what_was_played_of_a_lost_reply_is_told_to_nobody():
 
 
 async def test_the_clients_tools_are_called_and_the_reply_goes_on_with_what_they_say():
-    call = [ToolCallDelta(0, '{"on":true}', "c1", "lamp"), Done("tool_calls")]
+    call: list[Event] = [ToolCallDelta(0, '{"on":true}', "c1", "lamp"), Done("tool_calls")]
     seat = FakeLease()
     fixture = RunningCall(seat, generate=FakeGenerate(call, words("The lamp is on.")), tools=(Tool("lamp"),))
     async with fixture.running():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -37,7 +39,7 @@ def saying(
         call_events.ReplyText(epoch, reply, text),
         call_events.ReplyAudio(epoch, reply, sound(seconds), tuple(words)),
     ]
-    ending = [
+    ending: list[call_events.CallEvent] = [
         call_events.ReplyText(epoch, reply, "", final=True),
         call_events.ReplyAudioEnded(epoch, reply, 0),
     ]
@@ -336,7 +338,8 @@ EVENTS = st.lists(
 def test_whatever_happens_every_piece_has_one_answer_and_no_dead_reply_speaks(
     events: list[tuple[str, float]],
 ):
-    buffer, at, reply, epoch, marks = DuplexBuffer(), 0.0, 0, 0, {}
+    buffer, at, reply, epoch = DuplexBuffer(), 0.0, 0, 0
+    marks: dict[Any, Any] = {}
     dead: set[int] = set()
     sent = 0
     answers: list[ChunkResult] = []

@@ -248,7 +248,7 @@ async def test_a_pause_that_lasts_too_long_ends_the_session(
     ("limits", "code"), [({"idle_s": 0.01}, "call_idle"), ({"session_s": 0.01}, "call_too_long")]
 )
 async def test_a_session_ends_by_the_limits_of_a_call(
-    open_server: Open, monkeypatch: pytest.MonkeyPatch, limits: dict[str, float], code: str
+    open_server: Open, monkeypatch: pytest.MonkeyPatch, limits: dict[str, Any], code: str
 ):
     monkeypatch.setattr(duplex_session, "CHECK_INTERVAL", 0.02)
     async with open_server(Seat(), settings=VoiceSettings(**limits)) as server, server.connect() as caller:

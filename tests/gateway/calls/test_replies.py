@@ -230,7 +230,7 @@ async def test_a_call_that_outgrows_its_model_goes_on_without_its_oldest_turns()
 
 
 async def test_a_prompt_that_nearly_filled_its_model_is_shortened_before_a_reply_is_cut_short():
-    said = [TextDelta("Yes."), Done("stop", Usage(input=800, output=20))]
+    said: list[Event] = [TextDelta("Yes."), Done("stop", Usage(input=800, output=20))]
     talk = Talk(said, words("Sure."), context=1000)
     for number in range(1, 5):
         talk.desk.add_user_turn(f"question {number}")

@@ -212,7 +212,7 @@ async def test_a_client_that_leaves_gives_its_seat_back(ring: Ring):
     ("limits", "code"), [({"idle_s": 0.01}, "call_idle"), ({"session_s": 0.01}, "call_too_long")]
 )
 async def test_a_call_ends_by_its_limits_and_says_which(
-    ring: Ring, monkeypatch: pytest.MonkeyPatch, limits: dict[str, float], code: str
+    ring: Ring, monkeypatch: pytest.MonkeyPatch, limits: dict[str, Any], code: str
 ):
     monkeypatch.setattr(voice_socket, "CHECK_INTERVAL", 0.02)
     async with ring(FakeLease(), settings=VoiceSettings(**limits)) as caller:

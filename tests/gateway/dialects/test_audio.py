@@ -36,7 +36,7 @@ RECORDING = encode_file("wav", tone(16_000, 1.5), 16_000)
 
 def application(seats: Seats | None, limits: LimitSettings | None = None) -> FastAPI:
     app = FastAPI()
-    speech = SpeechService(seats)  # type: ignore[arg-type]
+    speech = SpeechService(seats)
     app.include_router(router(speech, limits=limits or LimitSettings(), clock=lambda: 1700000000.5))
 
     async def answer(request: Request, problem: Exception) -> JSONResponse:

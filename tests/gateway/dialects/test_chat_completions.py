@@ -4,7 +4,7 @@ import base64
 import gzip
 import json
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, MutableMapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
@@ -299,7 +299,7 @@ async def test_a_wrong_request_is_the_clients_own_exception(
     async with connect() as client:
         with pytest.raises(kind) as caught:
             await client.chat.completions.create(
-                **({"model": "", "messages": HELLO, "stream": stream} | fields)
+                **{"model": "", "messages": HELLO, "stream": stream, **fields}
             )
     assert (caught.value.code, caught.value.param) == (code, param)
     assert script.requests == []
@@ -454,8 +454,8 @@ async def test_a_stream_that_waits_in_the_queue_is_kept_alive(
     assert seen[-2] == "data: [DONE]"
     gate = anyio.Event()
     script.plays(Queued("t", 1, 9.0, 1), gate, TextDelta("Hi"), Done("stop"))
-    async with connect(patience=0.0, keep_alive=60) as client:
-        stream = await client.chat.completions.create(model="", messages=HELLO, stream=True)
+    async with connect(patience=0.0, keep_alive=60) as sdk:
+        stream = await sdk.chat.completions.create(model="", messages=HELLO, stream=True)
         gate.set()
         text = "".join([chunk.choices[0].delta.content or "" async for chunk in stream])
     assert text == "Hi"
@@ -466,8 +466,8 @@ async def test_a_failure_after_the_wait_began_is_an_error_of_the_stream(
 ) -> None:
     gate = anyio.Event()
     script.plays(Queued("t", 3, 9.0, 4), gate, Failed("queue_timeout", "Waited too long.", 503))
-    async with connect(patience=0.0, keep_alive=60) as client:
-        stream = await client.chat.completions.create(model="", messages=HELLO, stream=True)
+    async with connect(patience=0.0, keep_alive=60) as sdk:
+        stream = await sdk.chat.completions.create(model="", messages=HELLO, stream=True)
         gate.set()
         with pytest.raises(openai.APIError, match="Waited too long"):
             [chunk async for chunk in stream]
@@ -508,7 +508,7 @@ async def test_the_official_clients_close_ends_the_generation(script: Any, conne
 
 async def test_a_batch_of_events_is_one_write(script: Any) -> None:
     script.plays(Prefilled(7), [(0, TextDelta(str(n))) for n in range(9)], Done("stop"))
-    sent: list[dict[str, Any]] = []
+    sent: list[MutableMapping[str, Any]] = []
     app = application(script)
     body = json.dumps({"messages": HELLO, "stream": True}).encode()
     asked = [{"type": "http.request", "body": body}]
@@ -519,7 +519,7 @@ async def test_a_batch_of_events_is_one_write(script: Any) -> None:
         await anyio.sleep_forever()
         raise AssertionError
 
-    async def send(message: dict[str, Any]) -> None:
+    async def send(message: MutableMapping[str, Any]) -> None:
         sent.append(message)
 
     scope = {

@@ -35,7 +35,7 @@ async def test_the_request_goes_to_the_model_of_the_card_as_it_is() -> None:
 
 async def test_audio_is_transcribed_before_the_model_is_asked() -> None:
     generate = FakeGenerate(words("Hi."))
-    pipeline = ReplyPipeline(generate, SpeechService(Seats("good morning")))  # type: ignore[arg-type]
+    pipeline = ReplyPipeline(generate, SpeechService(Seats("good morning")))
     plan = pipeline.plan(MINI, ChatRequest((Message("user", (RECORDING,)),)), None)
     assert plan.transcribe
     transcripts: list[tuple[TranscribedPart, ...]] = []
@@ -46,7 +46,7 @@ async def test_audio_is_transcribed_before_the_model_is_asked() -> None:
 
 
 async def test_a_spoken_reply_has_its_sound_before_its_end() -> None:
-    pipeline = ReplyPipeline(FakeGenerate(words("Hi there.")), SpeechService(Seats()))  # type: ignore[arg-type]
+    pipeline = ReplyPipeline(FakeGenerate(words("Hi there.")), SpeechService(Seats()))
     speech = pipeline.resolve_voice(SpeechRequest(open=True))
     assert speech is not None
     assert pipeline.voice_for(speech) == CARD.default_voice
@@ -57,7 +57,7 @@ async def test_a_spoken_reply_has_its_sound_before_its_end() -> None:
 
 async def test_what_the_model_or_the_voice_cannot_do_is_refused_before_anything_runs() -> None:
     generate = FakeGenerate(words("Hi."))
-    pipeline = ReplyPipeline(generate, SpeechService(Seats()))  # type: ignore[arg-type]
+    pipeline = ReplyPipeline(generate, SpeechService(Seats()))
     with pytest.raises(Unsupported, match="image"):
         pipeline.plan(MINI, ChatRequest((Message("user", (ImagePart(b""),)),)), None)
     with pytest.raises(NotFound):

@@ -1,6 +1,7 @@
 """Host and Origin under attack: foreign names, foreign pages, garbled headers."""
 
 import socket
+from typing import Any, cast
 
 import anyio
 import httpx
@@ -220,7 +221,9 @@ async def test_a_socket_from_elsewhere_is_refused_before_it_opens(port, headers)
 @pytest.mark.anyio
 async def test_a_socket_of_another_port_of_this_machine_is_refused(port):
     with pytest.raises(InvalidStatus) as refused:
-        async with connect(f"ws://127.0.0.1:{port}/ws", origin="http://127.0.0.1:3000", proxy=None):
+        async with connect(
+            f"ws://127.0.0.1:{port}/ws", origin=cast(Any, "http://127.0.0.1:3000"), proxy=None
+        ):
             pass
     assert refused.value.response.status_code == 403
 

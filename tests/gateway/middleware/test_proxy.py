@@ -10,7 +10,7 @@ from duologue.gateway.middleware.proxy import ProxyMiddleware, base_of
 
 pytestmark = pytest.mark.anyio
 
-HTML = {"accept": "text/html"}
+HTML: dict[str, Any] = {"accept": "text/html"}
 PROXY = "10.0.0.1"
 
 
@@ -22,7 +22,7 @@ async def came(
     kind: str = "http",
     method: str = "GET",
     query: bytes = b"",
-    **headers: str,
+    **headers: Any,
 ) -> tuple[dict[str, Any] | None, list[Any]]:
     """The scope as it went on, None where it did not, and what was answered."""
     gone: list[Any] = []
@@ -78,8 +78,12 @@ async def test_what_a_believed_proxy_says_is_the_request():
 
 
 async def test_addresses_of_ours_are_made_as_the_browser_knows_them():
-    told = {"x_forwarded_proto": "https", "x_forwarded_host": "chat.example"}
-    for path, base, prefix in (("/talk/x", "/talk", {}), ("/x", "", {"x_forwarded_prefix": "/talk"})):
+    told: dict[str, Any] = {"x_forwarded_proto": "https", "x_forwarded_host": "chat.example"}
+    cases: tuple[tuple[str, str, dict[str, Any]], ...] = (
+        ("/talk/x", "/talk", {}),
+        ("/x", "", {"x_forwarded_prefix": "/talk"}),
+    )
+    for path, base, prefix in cases:
         scope, _ = await came(path, base, **told, **prefix)
         assert scope is not None
         assert str(Request(scope).base_url) == "https://chat.example/talk/"

@@ -1,10 +1,12 @@
 """The id of a request: in the answer, the log, the metrics and the refusals."""
 
 import re
+from typing import Any
 
 import httpx
 import pytest
 from websockets.asyncio.client import connect
+from websockets.typing import Origin
 
 from duologue import telemetry
 from duologue.gateway.middleware.request_id import RequestId
@@ -14,7 +16,9 @@ from duologue.gateway.middleware.request_id import RequestId
 async def test_a_socket_of_our_own_page_opens_and_has_an_id(port):
     url = f"ws://127.0.0.1:{port}/ws"
     headers = {"X-Request-Id": "mine-1"}
-    async with connect(url, origin=f"http://127.0.0.1:{port}", additional_headers=headers, proxy=None) as ws:
+    async with connect(
+        url, origin=Origin(f"http://127.0.0.1:{port}"), additional_headers=headers, proxy=None
+    ) as ws:
         assert await ws.recv() == "mine-1"
         assert ws.response.headers["x-request-id"] == "mine-1"
 
@@ -26,7 +30,7 @@ async def test_an_id_of_the_client_is_kept_where_it_is_harmless(port):
         assert answer.headers["x-request-id"] == "a.b_c-1"
         assert answer.json() == {"id": "a.b_c-1"}
         for forged in ("two words", "x" * 129, "a;b", '"', "é"):
-            given = {"X-Request-Id": forged.encode("latin-1")}
+            given = {b"X-Request-Id": forged.encode("latin-1")}
             answer = await http.get("/hello/you", headers=given)
             assert re.fullmatch("[0-9a-f]{16}", answer.headers["x-request-id"])
 
@@ -49,6 +53,7 @@ async def test_the_id_is_gone_from_the_context_when_the_request_ends():
         raise RuntimeError("broken")
 
     scope = {"type": "http", "method": "GET", "path": "/", "headers": []}
+    unused: Any = None
     with pytest.raises(RuntimeError):
-        await RequestId(app)(scope, None, None)
+        await RequestId(app)(scope, unused, unused)
     assert telemetry.request_id.get() == ""

@@ -10,6 +10,7 @@ from duologue.gateway.models.inventory import Headers
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.scheduler import Scheduler
 from duologue.models.fit import Hardware
+from duologue.models.gguf import header
 from duologue.models.recommended import RECOMMENDED
 from duologue.values.requests import ModelCard
 from duologue.wire.worker_protocol import LoadSpec
@@ -49,9 +50,15 @@ def test_a_folder_that_is_not_there_yet_is_empty(tmp_path):
 
 def test_a_header_is_read_again_only_when_its_file_has_changed(folder, monkeypatch):
     path = write_tiny_model(folder / "tiny.gguf", TinyModel())
-    headers, read = Headers(), []
-    real = inventory.header.read
-    monkeypatch.setattr(inventory.header, "read", lambda path: read.append(path) or real(path))
+    headers = Headers()
+    read: list[Path] = []
+    real = header.read
+
+    def counted(path):
+        read.append(path)
+        return real(path)
+
+    monkeypatch.setattr(header, "read", counted)
     headers.read(path)
     headers.read(path)
     assert len(read) == 1
@@ -64,7 +71,9 @@ def test_a_header_is_read_again_only_when_its_file_has_changed(folder, monkeypat
 
 
 def test_a_file_that_vanished_is_a_sentence(folder):
-    assert "cannot be read" in Headers().read(folder / "gone.gguf")
+    problem = Headers().read(folder / "gone.gguf")
+    assert isinstance(problem, str)
+    assert "cannot be read" in problem
 
 
 def test_loaded_models_are_one_row_a_worker(folder):

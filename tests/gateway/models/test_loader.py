@@ -2,9 +2,11 @@
 
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
+from tests.support.stand_in import StandIn
 from tests.support.tiny_model import TinyModel, write_tiny_model
 
 from duologue.config import load as read_settings
@@ -19,14 +21,14 @@ from duologue.values.requests import ModelCard
 pytestmark = pytest.mark.anyio
 
 
-class Pool:
+class Pool(StandIn):
     """Stands in for the pool: workers are views that the test changes."""
 
     def __init__(self) -> None:
         self.workers = {"worker_0": WorkerStatus("worker_0", "scripted", "scripted", "cpu", "ready")}
         self.workers["worker_0"].card = ModelCard("scripted", "scripted", 100)
-        self.added = []
-        self.removed = []
+        self.added: list[Any] = []
+        self.removed: list[str] = []
 
     def add(self, load_spec):
         self.added.append(load_spec)

@@ -6,6 +6,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 from fastapi.responses import JSONResponse
+from tests.support.stand_in import StandIn
 
 from duologue.errors import EngineFailed, Problem
 from duologue.gateway.models.available import AvailableModel, Sizes
@@ -38,7 +39,7 @@ class Loader:
         return ["worker_0"]
 
 
-class Loadables:
+class Loadables(StandIn):
     def all(self):
         return [AvailableModel("mini", bundled=True), AvailableModel("tiny")]
 

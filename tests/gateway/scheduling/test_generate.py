@@ -4,6 +4,7 @@ from contextlib import contextmanager
 
 import anyio
 import pytest
+from tests.support.stand_in import StandIn
 
 from duologue.errors import QueueFull
 from duologue.gateway.scheduling.generate import Generator
@@ -61,7 +62,7 @@ class PlayedLease:
         return self._batches.pop(0)
 
 
-class PlayedPool:
+class PlayedPool(StandIn):
     def __init__(self, lease):
         self.played = lease
         self.asked = {}
@@ -141,7 +142,7 @@ async def test_the_tokens_of_a_reply_are_told_as_they_come_and_the_rest_at_its_e
         [(0, ToolCallDelta(0, "{}"))],
         [(0, TextDelta("b")), (0, Done("stop", Usage(output=9)))],
     ]
-    told = []
+    told: list[int] = []
     async with Generator(PlayedPool(lease), wrote=told.append)(REQUEST) as batches:
         async for _ in batches:
             pass
@@ -177,7 +178,7 @@ async def test_leaving_in_the_middle_returns_the_lease():
 # ---- reading ahead
 
 
-class Slots:
+class Slots(StandIn):
     """A pool of one worker, as the queue has it."""
 
     def __init__(self, *leases, verbs=("prefill",), waiting=False):

@@ -1,7 +1,10 @@
 """A lease by itself: its place in the queue, what it runs, and that every slot is given back exactly once."""
 
+from typing import Any
+
 import anyio
 import pytest
+from tests.support.stand_in import StandIn
 
 from duologue.errors import QueueFull, Unavailable
 from duologue.gateway.scheduling.lease import Lease
@@ -21,7 +24,8 @@ class RecordedStream(Stream):
     """A stream that records what the lease asks of it."""
 
     def __init__(self, connection, slot, choice, inbox, on_closed):
-        super().__init__(len(connection.streams), slot, choice, inbox, None, on_closed)
+        unused_outbox: Any = None
+        super().__init__(len(connection.streams), slot, choice, inbox, unused_outbox, on_closed)
         self._connection = connection
 
     def cancel(self):
@@ -32,7 +36,7 @@ class RecordedStream(Stream):
         self._connection.granted.append((self.choice, count))
 
 
-class FakePool:
+class FakePool(StandIn):
     """The pool that the lease gives back to, and the connection to the worker whose slots it has."""
 
     def __init__(self) -> None:

@@ -79,7 +79,7 @@ async def connected(
     peer = Peer()
     async with serve(peer, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
-        connection = RecordedConnection(
+        connection: RecordedConnection = RecordedConnection(
             f"127.0.0.1:{port}",
             "secret",
             reports.append,
@@ -109,7 +109,8 @@ async def test_both_sockets_are_opened_with_the_secret():
 
 async def test_events_arrive_in_order_and_the_slot_is_free_only_when_closed():
     async def body(peer, connection):
-        inbox, closed = LeaseInbox(), []
+        inbox = LeaseInbox()
+        closed: list[Stream] = []
         stream = begin(connection, inbox, closed)
         await peer.until(lambda: bool(peer.received))
         assert peer.received[0].slot == 3
@@ -125,7 +126,8 @@ async def test_events_arrive_in_order_and_the_slot_is_free_only_when_closed():
 
 async def test_what_arrives_after_a_cancel_is_dropped():
     async def body(peer, connection):
-        inbox, closed = LeaseInbox(), []
+        inbox = LeaseInbox()
+        closed: list[Stream] = []
         stream = begin(connection, inbox, closed)
         stream.cancel()
         await peer.until(lambda: worker_protocol.Cancel(stream.number) in peer.received)
@@ -140,7 +142,8 @@ async def test_what_arrives_after_a_cancel_is_dropped():
 
 async def test_taking_events_grants_new_credit():
     async def body(peer, connection):
-        inbox, closed = LeaseInbox(), []
+        inbox = LeaseInbox()
+        closed: list[Stream] = []
         stream = begin(connection, inbox, closed)
         await peer.until(lambda: bool(peer.received))
         await peer.send(worker_protocol.Emit(stream.number, (TextDelta("a"),) * worker_protocol.WINDOW))
@@ -164,7 +167,8 @@ async def test_a_large_request_travels_in_pieces_and_arrives_whole():
 
 async def test_a_lost_worker_ends_every_stream_with_a_sentence_and_frees_its_slot():
     async def body(peer, connection):
-        inbox, closed = LeaseInbox(), []
+        inbox = LeaseInbox()
+        closed: list[Stream] = []
         stream = begin(connection, inbox, closed)
         await peer.until(lambda: bool(peer.received))
         peer.live.transport.abort()
@@ -176,7 +180,8 @@ async def test_a_lost_worker_ends_every_stream_with_a_sentence_and_frees_its_slo
 
 async def test_the_loss_is_told_once_and_before_the_streams_end():
     async def body(peer, connection):
-        inbox, closed = LeaseInbox(), []
+        inbox = LeaseInbox()
+        closed: list[Stream] = []
         begin(connection, inbox, closed)
         await peer.until(lambda: bool(peer.received))
         peer.live.transport.abort()
@@ -191,7 +196,8 @@ async def test_the_loss_is_told_once_and_before_the_streams_end():
 
 async def test_a_generation_begun_on_a_lost_link_ends_at_once():
     async def body(peer, connection):
-        first, second, closed = LeaseInbox(), LeaseInbox(), []
+        first, second = LeaseInbox(), LeaseInbox()
+        closed: list[Stream] = []
         begin(connection, first, closed)
         await peer.until(lambda: bool(peer.received))
         peer.live.transport.abort()
@@ -254,9 +260,7 @@ async def test_reports_are_handed_on_and_a_broken_frame_ends_the_link():
     assert await connected(body) == [worker_protocol.Report("w", "ready")]
 
 
-async def counting(
-    connection: WorkerConnection, answers: list[object], request: ChatRequest = REQUEST
-) -> None:
+async def counting(connection: WorkerConnection, answers: list[Any], request: ChatRequest = REQUEST) -> None:
     """The count, or the problem it met."""
     try:
         answers.append(await connection.count(request))
@@ -265,7 +269,7 @@ async def counting(
 
 
 async def test_counts_are_answered_each_to_whoever_asked():
-    answers: list[list[object]] = [[], []]
+    answers: list[list[Any]] = [[], []]
 
     async def body(peer, connection):
         async with anyio.create_task_group() as tasks:
@@ -283,7 +287,7 @@ async def test_counts_are_answered_each_to_whoever_asked():
 
 async def test_a_count_that_failed_raises_what_the_worker_met():
     async def body(peer, connection):
-        answers: list[object] = []
+        answers: list[Any] = []
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(counting, connection, answers)
             await peer.until(lambda: bool(peer.received))
@@ -302,7 +306,7 @@ async def test_a_large_prompt_to_count_travels_in_pieces():
     large = ChatRequest((user("a" * 3 * worker_protocol.PIECE),))
 
     async def body(peer, connection):
-        answers: list[object] = []
+        answers: list[Any] = []
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(counting, connection, answers, large)
             await peer.until(lambda: bool(peer.received))
@@ -314,7 +318,7 @@ async def test_a_large_prompt_to_count_travels_in_pieces():
 
 async def test_a_lost_worker_ends_the_counts_it_was_asked_for_and_takes_no_more():
     async def body(peer, connection):
-        answers: list[object] = []
+        answers: list[Any] = []
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(counting, connection, answers)
             await peer.until(lambda: bool(peer.received))
@@ -327,7 +331,7 @@ async def test_a_lost_worker_ends_the_counts_it_was_asked_for_and_takes_no_more(
 
 async def test_stopping_ends_the_counts_too():
     async def body(peer, connection):
-        answers: list[object] = []
+        answers: list[Any] = []
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(counting, connection, answers)
             await peer.until(lambda: bool(peer.received))
@@ -362,7 +366,8 @@ async def test_an_interrupted_link_that_is_lost_then_keeps_its_reason():
     reason = Failed("model_unloaded", "It was unloaded.", 503)
 
     async def body(peer, connection):
-        inbox, closed = LeaseInbox(), []
+        inbox = LeaseInbox()
+        closed: list[Stream] = []
         begin(connection, inbox, closed)
         await peer.until(lambda: bool(peer.received))
         connection.interrupt(reason)
@@ -383,7 +388,8 @@ async def test_a_link_that_is_ended_is_lost_at_once_with_the_reason_given():
     reason = Failed("worker_restarted", "Try again.", 503)
 
     async def body(peer, connection):
-        inbox, closed = LeaseInbox(), []
+        inbox = LeaseInbox()
+        closed: list[Stream] = []
         begin(connection, inbox, closed)
         await peer.until(lambda: bool(peer.received))
         connection.end(reason)

@@ -60,11 +60,16 @@ def test_a_voice_is_loaded_where_its_libraries_are(tmp_path, monkeypatch):
 
 def test_whoever_wants_a_voice_gets_its_worker_even_if_a_library_is_missing(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "find_spec", lambda name: None)
-    assert voice_load_spec(Settings(data=tmp_path, voice={"enabled": True})) is not None
-    assert voice_load_spec(Settings(data=tmp_path, voice={"enabled": False})) is None
+    assert (
+        voice_load_spec(Settings.model_validate({"data": tmp_path, "voice": {"enabled": True}})) is not None
+    )
+    assert voice_load_spec(Settings.model_validate({"data": tmp_path, "voice": {"enabled": False}})) is None
 
 
 def test_whoever_sets_another_engine_wants_a_voice(tmp_path, monkeypatch):
     monkeypatch.setattr("duologue.gateway.workers.load_specs.find_spec", lambda name: None)
     for kind, engine in (("recogniser", "whisper"), ("speaker", "remote")):
-        assert voice_load_spec(Settings(data=tmp_path, voice={kind: {"engine": engine}})) is not None
+        assert (
+            voice_load_spec(Settings.model_validate({"data": tmp_path, "voice": {kind: {"engine": engine}}}))
+            is not None
+        )

@@ -3,6 +3,7 @@
 import logging
 import random
 from array import array
+from typing import Any
 
 import pytest
 from tests.support.call_parts import Inline, LoudnessDetector, silence, speech
@@ -41,7 +42,7 @@ def noise(seconds, loudness):
 
 async def frames_of(audio_input, pcm):
     """The frames of this sound."""
-    frames = []
+    frames: list[Any] = []
     for at in range(0, len(pcm), FRAME_BYTES):
         audio_input.add(pcm[at : at + FRAME_BYTES])
         if len(pcm) - at >= FRAME_BYTES:
@@ -54,7 +55,7 @@ async def test_sound_of_any_length_becomes_frames():
     pcm = speech(0.32)
     for at in range(0, len(pcm), 333):
         audio_input.add(pcm[at : at + 333])
-    frames = []
+    frames: list[Any] = []
     while len(frames) < len(pcm) // FRAME_BYTES:
         frames += await audio_input.take()
     assert b"".join(frame.pcm for frame in frames) == pcm
@@ -131,7 +132,7 @@ async def test_what_happens_between_two_frames_comes_between_them_and_is_never_d
     audio_input.add(speech(0.064))
     audio_input.mark(ButtonMark(False))
     audio_input.add(silence(0.032))
-    frames = []
+    frames: list[Any] = []
     while len(frames) < 4:
         frames += await audio_input.take()
     assert [one.down if isinstance(one, ButtonMark) else one.probability for one in frames] == [

@@ -3,7 +3,15 @@ import pytest
 
 from duologue.errors import Busy
 from duologue.sessions.call.outbox import SOUNDS, WAITING, EventOutbox
-from duologue.values.call_events import AssistantSaid, Cut, ReplyAudio, ReplyAudioEnded, ReplyText, State
+from duologue.values.call_events import (
+    AssistantSaid,
+    CallEvent,
+    Cut,
+    ReplyAudio,
+    ReplyAudioEnded,
+    ReplyText,
+    State,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -24,7 +32,7 @@ async def taken(outbox):
 
 async def test_events_come_in_order():
     outbox = EventOutbox()
-    events = [State(0, "listening"), ReplyAudio(0, 1, b"ab"), State(0, "speaking")]
+    events: list[CallEvent] = [State(0, "listening"), ReplyAudio(0, 1, b"ab"), State(0, "speaking")]
     for event in events:
         outbox.post(event)
     assert await taken(outbox) == events

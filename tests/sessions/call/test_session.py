@@ -1,7 +1,9 @@
 """A whole call, on a clock that is moved by hand: what is heard, said, held, cut, kept."""
 
 from contextlib import asynccontextmanager
+from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import anyio
 import pytest
@@ -131,6 +133,7 @@ async def test_the_figures_of_a_turn_count_from_the_end_of_the_speech():
         request = await ask(talk)
         await talk.answer(request.reply, "It is noon.")
         await Player(talk).play(3)
+    figures: Any
     [figures] = talk.of(TurnFigures)
     assert (figures.turn, figures.reply) == (request.turn, request.reply)
     assert 0 < figures.transcript <= figures.endpoint
@@ -284,7 +287,8 @@ async def test_a_client_that_does_not_pause_is_sent_little_ahead_and_is_never_he
             await talk.be_quiet(STEP)
         await talk.speak(0.13)
         await talk.be_quiet(8)
-    assert talk.of(Hold) == talk.of(Resume) == []
+    assert talk.of(Hold) == []
+    assert talk.of(Resume) == []
     assert [event.heard for event in talk.of(AssistantSaid)] == [LONG]
 
 
@@ -479,7 +483,7 @@ async def test_two_calls_never_cross():
         for voice, talk in talks.items():
             await talk.say(Typed(voice))
         for talk in talks.values():
-            await talk.until(lambda talk=talk: talk.of(ReplyRequested), 2)
+            await talk.until(partial(talk.of, ReplyRequested), 2)
         for voice, talk in talks.items():
             await talk.answer(talk.of(ReplyRequested)[-1].reply, voices[voice])
         players = {voice: Player(talk) for voice, talk in talks.items()}

@@ -62,5 +62,5 @@ def test_a_decision_is_this_event(decision: decisions.Decision, event: Any) -> N
 def test_every_decision_and_control_is_in_the_tables_above() -> None:
     tables: Any = [mark.args[1] for mark in test_a_control_states_these_facts.pytestmark]  # type: ignore[attr-defined]
     assert {type(row[0]) for row in tables[0]} == set(get_args(call_events.CallControl))
-    tables = [mark.args[1] for mark in test_a_decision_is_this_event.pytestmark]  # type: ignore[attr-defined]
+    tables = [mark.args[1] for mark in test_a_decision_is_this_event.pytestmark]
     assert {type(row[0]) for row in tables[0]} == set(get_args(decisions.Decision))

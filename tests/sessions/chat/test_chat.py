@@ -1,6 +1,7 @@
 """One model turn, on the scripted engine: what events come, in what order, and what is refused."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 import anyio
 import msgspec
@@ -416,7 +417,7 @@ class Held(ScriptedEngine):
     def __init__(self) -> None:
         super().__init__("m")
         self.card = msgspec.structs.replace(self.card, verbs=(*self.card.verbs, "tool_choice", "format"))
-        self.asked = []
+        self.asked: list[Any] = []
 
     def generate(self, slot, tokens, generation):
         self.asked.append(generation)

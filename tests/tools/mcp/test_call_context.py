@@ -1,3 +1,5 @@
+from typing import Any
+
 import anyio
 import pytest
 from tests.tools.fakes import Person, until
@@ -62,7 +64,7 @@ async def test_a_question_goes_to_the_one_call_there_is():
 
 async def test_with_two_people_on_one_connection_nobody_gets_the_others_question():
     contexts = ToolCallContexts()
-    found = []
+    found: list[Any] = []
     stop = anyio.Event()
 
     async def run(context):

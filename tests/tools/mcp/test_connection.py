@@ -1,4 +1,5 @@
 from contextlib import asynccontextmanager
+from functools import partial
 
 import anyio
 import pytest
@@ -8,10 +9,18 @@ from duologue.errors import BadRequest, Forbidden, Unavailable
 from duologue.tools.mcp.capabilities import ServerTool
 from duologue.tools.mcp.connection import McpConnection
 from duologue.tools.mcp.health import Journal
-from duologue.tools.mcp.login import AuthorizationResponse, LoginNeeded, McpLogin
+from duologue.tools.mcp.login import WAIT_SECONDS, AuthorizationResponse, LoginNeeded, McpLogin
 
 pytestmark = pytest.mark.anyio
 REFUSED = Unavailable("It answered 502 Bad Gateway.")
+
+
+def has_slept(time: Time, times: int) -> bool:
+    return len(time.sleeps) == times
+
+
+def is_in_phase(connection: McpConnection, phase: str) -> bool:
+    return connection.phase == phase
 
 
 @asynccontextmanager
@@ -64,7 +73,7 @@ async def test_a_server_that_fails_is_tried_again_later_and_later():
     time, servers = Time(), Servers(REFUSED, REFUSED, REFUSED)
     async with running_connection(servers, time) as connection:
         for tries, seconds in ((1, 1.0), (2, 2.0), (3, 4.0)):
-            await until(lambda tries=tries: len(time.sleeps) == tries)
+            await until(partial(has_slept, time, tries))
             assert (connection.phase, connection.message) == ("waiting", REFUSED.message)
             assert time.sleeps[-1] == seconds
             assert connection.health().retry == time.now() + seconds * 1000
@@ -147,7 +156,7 @@ async def test_a_server_that_dies_after_a_long_time_is_a_first_failure_again():
     sessions = [FakeSession(), FakeSession(), FakeSession()]
     async with running_connection(Servers(REFUSED, REFUSED, *sessions), time) as connection:
         for tries in (1, 2):
-            await until(lambda tries=tries: len(time.sleeps) == tries)
+            await until(partial(has_slept, time, tries))
             time.move(5)
         await until(lambda: connection.phase == "ready")
         time.move(60)
@@ -170,7 +179,7 @@ async def test_what_a_person_must_mend_is_not_tried_again():
     for problem in (Forbidden("Private."), BadRequest("No such command.")):
         servers = Servers(problem)
         async with running_connection(servers) as connection:
-            await until(lambda connection=connection: connection.phase == "failed")
+            await until(partial(is_in_phase, connection, "failed"))
             assert (await call_echo(connection))[0]
             assert servers.tries == 1
             await connection.reconnect_and_wait()
@@ -215,20 +224,23 @@ async def test_a_server_that_wants_a_sign_in_waits_for_a_person():
 
 async def test_signing_in_may_take_longer_than_connecting():
     login = McpLogin("ann", "", interactive=True)
+    seconds_left = []
 
     class Guarded(Servers):
         @asynccontextmanager
         async def connection(self, on_phase):
             await login.open("https://auth.example/?state=s")
+            seconds_left.append(anyio.current_effective_deadline() - anyio.current_time())
             await login.wait_for_response()
             async with super().connection(on_phase) as session:
                 yield session
 
-    async with running_connection(Guarded(), connect_s=0.02, login=login) as connection:
+    async with running_connection(Guarded(), connect_s=5, login=login) as connection:
         await connection.wait_for_attempt()
         assert (connection.phase, connection.health().login) == ("login", "https://auth.example/?state=s")
-        # Longer than a server may take: it is a person's time that passes.
-        await anyio.sleep(0.05)
+        # The time of a person, not the 5 s of a server.
+        assert seconds_left == [pytest.approx(WAIT_SECONDS, abs=10)]
+        await anyio.wait_all_tasks_blocked()
         assert connection.phase == "login"
         assert not connection.health().signed_in
         login.complete(AuthorizationResponse("code", "s"))

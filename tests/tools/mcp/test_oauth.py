@@ -23,7 +23,7 @@ async def toolbox(port, rows):
     import time
 
     box = Toolbox(
-        Settings(mcp={"servers": {"web": {"url": f"http://127.0.0.1:{port}/mcp"}}}),
+        Settings.model_validate({"mcp": {"servers": {"web": {"url": f"http://127.0.0.1:{port}/mcp"}}}}),
         rows,
         now=lambda: int(time.time() * 1000),
     )

@@ -93,7 +93,7 @@ async def test_no_connection_is_made_before_its_time():
     )
     async with registry.running():
         connection = await registry.connection("time", "ann")
-        await anyio.sleep(0.01)
+        await anyio.wait_all_tasks_blocked()
         assert (connection.phase, servers.tries) == ("idle", 0)
         begin.set()
         await connection.wait_for_attempt()

@@ -2,6 +2,7 @@
 
 import sys
 from contextlib import ExitStack, asynccontextmanager
+from typing import Any
 
 import anyio
 import pytest
@@ -63,7 +64,8 @@ async def test_the_reference_server_over_every_transport(transport):
         person = Person(ElicitationAnswer("accept", {"name": "Ann"}))
         assert "Name: Ann" in text(await call(session, "trigger-elicitation-request", person))
         assert person.questions[0].kind == "form"
-        assert "name" in person.questions[0].schema["properties"]
+        schema: Any = person.questions[0].schema
+        assert "name" in schema["properties"]
 
         person = Person()
         content = await session.read("demo://resource/dynamic/text/1", person.keep)
@@ -206,7 +208,8 @@ async def test_a_server_tells_when_its_tools_change():
         session = talk.session
         before = len((await session.listing()).tools)
         tasks.start_soon(session.listen)
-        await anyio.sleep(0.05)
+        # The subscription is on its way, ahead of the call: both go through the same pipe.
+        await anyio.wait_all_tasks_blocked()
         await call(session, "grow")
         await until(lambda: session.stale)
         assert len((await session.listing()).tools) == before + 1

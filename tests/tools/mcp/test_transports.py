@@ -56,7 +56,7 @@ async def test_a_program_runs_in_its_folder(tmp_path):
 
 
 async def test_the_end_of_a_stream_is_noticed():
-    send, receive = anyio.create_memory_object_stream(1)
+    send, receive = anyio.create_memory_object_stream[str](1)
     state = TransportState()
     watched = WatchedStream(receive, state.end)
     await send.send("one")
