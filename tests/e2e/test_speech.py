@@ -168,7 +168,7 @@ async def test_a_chat_is_spoken_while_it_is_written(speaking: Any) -> None:
     assert len(pcm) / 48_000 == pytest.approx(len(words) * WORD)
     assert "tts.ref_audio_data" in heard[0]["ignored"]
     assert heard[0]["voice_note"] == heard[-1]["voice_note"]
-    assert f"spoken by {heard[-1]['voice']}." in heard[-1]["voice_note"]
+    assert f"the voice {heard[-1]['voice']} speaks instead" in heard[-1]["voice_note"]
 
 
 async def test_a_chat_that_is_not_streamed_has_its_sound_at_the_end(speaking: Any) -> None:
