@@ -21,7 +21,7 @@ WEB := $(shell find web/index.html web/package-lock.json web/vite.config.ts web/
 JOBS ?= 2
 BENCHES := $(wildcard bench/bench_*.py)
 
-.PHONY: help install serve test test-engines check format web wheel release lock screens bench bench-duplex soak chaos clean
+.PHONY: help install serve test test-engines check format web wheel release lock screens bench bench-duplex soak chaos attack clean
 
 help: ## list the targets
 	@echo 'Usage: make TARGET'
@@ -37,7 +37,7 @@ test: $(DEVELOPMENT) $(PAGE) ## run all tests that can run on this machine, and 
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 	@sh scripts/web.sh test || { [ $$? -eq 69 ] && echo 'The tests of the page were skipped.'; }
 
-test-engines: $(RUNTIME) ## try the optional engines of speech, each with its real library, in build/engines (NAMES="whisper sherpa")
+test-engines: $(RUNTIME) ## try the optional engines of speech, each with its real library, in build/engines (NAMES="whisper kokoro")
 	@sh scripts/engines.sh $(NAMES)
 
 check: $(DEVELOPMENT) $(PAGE) ## check format, lint, types, layout and the page's types and size
@@ -83,6 +83,9 @@ soak: $(DEVELOPMENT) ## let 16 callers talk for half an hour, and look what is l
 chaos: $(DEVELOPMENT) ## trouble a server for two minutes and kill one 200 times, and look what is left (20 minutes in all)
 	$(BIN)/python bench/chaos.py $(ARGS)
 	$(BIN)/python bench/kills.py
+
+attack: $(DEVELOPMENT) ## send a server ten thousand hostile files and a hundred thousand requests and frames, and look whether it stands (12 minutes)
+	@PYTHONPATH=bench $(BIN)/python -m attack.runner $(ARGS)
 
 clean: ## remove the environment, the built page, wheels and caches (trained weights in build/ stay)
 	rm -rf .venv web/node_modules src/duologue/gateway/page dist test-results

@@ -21,6 +21,7 @@ import anyio
 
 from duologue.engines.contracts import Generation, Piece
 from duologue.engines.llama.engine import LlamaEngine, load
+from duologue.text.templates.prompt_request import PromptRequest
 from duologue.values.messages import user
 from duologue.values.requests import Sampling
 from load import duologue
@@ -46,10 +47,9 @@ def ours(connection: http.client.HTTPConnection, text: str) -> float:
 
 async def alone(engine: LlamaEngine, text: str) -> float:
     """Milliseconds from the tokens to the first piece of text."""
-    prompt = engine.template.render(
-        (user(text),), generation_prompt=True, thinking=None, now=datetime.now().astimezone()
-    )
-    tokens = await engine.tokenize(prompt)
+    request = PromptRequest((user(text),), form="full")
+    prompt = await engine.template.render(request, datetime.now().astimezone())
+    tokens = await engine.tokenize(prompt.text)
     began = time.perf_counter()
     first = 0.0
     async with engine.generate(0, tokens, Generation(Sampling(max_tokens=8, temperature=0.0))) as items:

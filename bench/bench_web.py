@@ -7,7 +7,9 @@ the page is the production build. Prints three tables, each figure beside its bu
 
 * a Markdown reply of 20,000 characters, a word at a time: the script of the tasks that change the reply, from the
   browser's own trace; beside it the floor measured in the same run, a page that only appends text nodes;
-* opening a chat of 1,000 messages: until its end is painted, and until it is complete;
+* opening a chat of 1,000 messages: until its end is painted, and until all of its text is there, from another chat and
+  from its address in a new tab; its elements; the longest frame while it is scrolled through; beside them the floor
+  measured in the same run, a page that only appends the texts as paragraphs;
 * a stream of 300 tokens a second: how many tasks were longer than 50 ms, and the longest.
 """
 
@@ -19,12 +21,13 @@ import shutil
 import statistics
 import urllib.request
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterator
 from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from load import duologue
 
@@ -35,6 +38,8 @@ SIZE, PACE = 20_000, 4
 MESSAGES, CHAT = 1000, "bench"
 UPDATE_MS, OPEN_MS, LONG_MS = 2, 500, 50
 EDGE = 150
+SCROLL_PIXELS = 700
+WINDOW: ViewportSize = {"width": 1280, "height": 800}
 CATEGORIES = ["toplevel", "devtools.timeline", "blink.user_timing"]
 SCRIPT = {
     "FunctionCall",
@@ -61,8 +66,7 @@ FLOOR = f"""(words) => new Promise((done) => {{
   }};
   next();
 }})"""
-OPENED = """([address, messages]) => new Promise((done) => {
-  const began = performance.now();
+LOOK = """const began = performance.now();
   let painted = 0;
   const painting = () => requestAnimationFrame(() => setTimeout(look));
   const look = () => {
@@ -70,9 +74,36 @@ OPENED = """([address, messages]) => new Promise((done) => {
     if (shown > 0 && painted === 0) painted = performance.now() - began;
     if (shown >= messages) done([painted, performance.now() - began]);
     else painting();
-  };
+  };"""
+OPENED = f"""([address, messages]) => new Promise((done) => {{
+  {LOOK}
   location.hash = address;
   painting();
+}})"""
+COLD = f"""window.opened = new Promise((done) => {{
+  const messages = {MESSAGES};
+  {LOOK}
+  painting();
+}});"""
+PARAGRAPHS = f"""([texts, messages]) => new Promise((done) => {{
+  {LOOK}
+  for (const text of texts) document.body.appendChild(document.createElement('article')).append(text);
+  document.body.style.whiteSpace = 'pre-wrap';
+  scrollTo(0, document.body.scrollHeight);
+  painting();
+}})"""
+SCROLLED = """(step) => new Promise((done) => {
+  const scroller = document.querySelector('.scroller');
+  let [longest, at, frames] = [0, performance.now(), 0];
+  const frame = () => {
+    const now = performance.now();
+    longest = Math.max(longest, now - at);
+    at = now;
+    scroller.scrollTop -= step;
+    if (scroller.scrollTop <= 0 || ++frames >= 300) done(longest);
+    else requestAnimationFrame(frame);
+  };
+  requestAnimationFrame(frame);
 })"""
 
 
@@ -107,7 +138,7 @@ def ask(page: Page, text: str, seconds: float) -> None:
 
 
 def opened(browser: Browser, url: str) -> Page:
-    page = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
+    page = browser.new_context(viewport=WINDOW).new_page()
     page.add_init_script(MARKS)
     page.goto(url)
     page.get_by_label("Message", exact=True).wait_for()
@@ -189,21 +220,34 @@ def chat() -> str:
 
 
 def opening(browser: Browser, url: str, rounds: int) -> None:
-    request = urllib.request.Request(f"{url}api/import?name=long.jsonl", chat().encode(), method="POST")
+    file = chat()
+    request = urllib.request.Request(f"{url}api/import?name=long.jsonl", file.encode(), method="POST")
     with urllib.request.urlopen(request) as answer:
         if json.load(answer)["imported"] != 1:
             raise SystemExit("the long chat was not imported")
-    painted, whole = [], []
+    texts = [json.loads(line)["message"]["content"][0]["text"] for line in file.splitlines()[1:]]
+    figures: dict[str, list[float]] = defaultdict(list)
     for _ in range(rounds):
         page = opened(browser, url)
-        first, all_of_it = page.evaluate(OPENED, [f"#/c/{CHAT}", MESSAGES])
-        painted.append(first)
-        whole.append(all_of_it)
+        end, whole = page.evaluate(OPENED, [f"#/c/{CHAT}", MESSAGES])
+        figures["its end on the page"].append(end)
+        figures["all of its text"].append(whole)
+        figures["elements"].append(page.evaluate("() => document.querySelectorAll('*').length"))
+        figures["longest frame, scrolled"].append(page.evaluate(SCROLLED, SCROLL_PIXELS))
+        figures["elements, scrolled"].append(page.evaluate("() => document.querySelectorAll('*').length"))
         page.context.close()
-    print(f"\n{MESSAGES:,} messages opened, milliseconds, median of {rounds}\n")
-    print(f"{'':<24}{'median':>9}{'most':>9}{'budget':>9}")
-    print(f"{'messages on the page':<24}{statistics.median(painted):>9.0f}{max(painted):>9.0f}{OPEN_MS:>9}")
-    print(f"{'all of them':<24}{statistics.median(whole):>9.0f}{max(whole):>9.0f}")
+        page = browser.new_context(viewport=WINDOW).new_page()
+        page.add_init_script(COLD)
+        page.goto(f"{url}#/c/{CHAT}")
+        figures["its end, by its address"].append(page.evaluate("() => window.opened")[0])
+        page.goto("about:blank")
+        figures["floor: paragraphs"].append(page.evaluate(PARAGRAPHS, [texts, MESSAGES])[1])
+        page.context.close()
+    budgets = {"its end on the page": OPEN_MS, "its end, by its address": OPEN_MS}
+    print(f"\n{MESSAGES:,} messages opened, milliseconds (or a number), median of {rounds}\n")
+    print(f"{'':<26}{'median':>9}{'most':>9}{'budget':>9}")
+    for name, values in figures.items():
+        print(f"{name:<26}{statistics.median(values):>9.0f}{max(values):>9.0f}{budgets.get(name, ''):>9}")
 
 
 def long_tasks(browser: Browser, url: str, seconds: float) -> None:

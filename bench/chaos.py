@@ -55,6 +55,8 @@ class Server:
         self.log = Path(folder, "log")
         command = [sys.executable, "-m", "duologue", "serve", "--port", str(self.port), "--data", folder]
         command += ["--engine", "scripted", "--slots", str(SLOTS), "--log-level", "warning"]
+        # The process whose memory and files are compared is the gateway.
+        command += ["--no-supervise"]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 command,

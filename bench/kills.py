@@ -71,7 +71,7 @@ class Server:
         self.port = free_port()
         self.log = data / "log"
         command = [sys.executable, "-m", "duologue", "serve", "--port", str(self.port), "--data", str(data)]
-        command += ["--engine", "scripted", "--log-level", "warning"]
+        command += ["--engine", "scripted", "--log-level", "warning", "--no-supervise"]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 command,

@@ -30,6 +30,8 @@ QUIET = [
 ]
 WIDTHS = {360: 740, 768: 1024, 1280: 800}
 THEMES = ("light", "dark")
+FULL = 60
+"""Letters of a screen that has its content: more than a heading."""
 
 TEA = (
     r"/say <think>The person asks about tea, so I should say how it is made.</think>## Green tea\n\nIt needs **three things** "
@@ -112,6 +114,10 @@ def opened_list(page: Page) -> None:
         button.click()
 
 
+def connecting(page: Page) -> None:
+    page.locator("#screen section button").first.click()
+
+
 SCREENS: dict[str, tuple[str, Callable[[Page], None] | None]] = {
     "welcome": ("#/", None),
     "chat": ("#/c/chat4", None),
@@ -119,14 +125,18 @@ SCREENS: dict[str, tuple[str, Callable[[Page], None] | None]] = {
     "palette": ("#/c/chat4", pressed("Control+K")),
     "shortcuts": ("#/c/chat4", pressed("Control+/")),
     "settings": ("#/settings", None),
-    "settings-replies": ("#/settings/replies", None),
+    "settings-advanced": ("#/settings/advanced", None),
     "settings-appearance": ("#/settings/appearance", None),
     "settings-shortcuts": ("#/settings/shortcuts", None),
+    "settings-voice": ("#/settings/voice", None),
+    "settings-recordings": ("#/settings/recordings", None),
     "settings-tools": ("#/settings/tools", None),
     "settings-data": ("#/settings/data", None),
     "settings-keys": ("#/settings/keys", None),
     "settings-about": ("#/settings/about", None),
     "models": ("#/models", None),
+    "connect": ("#/models", connecting),
+    "help": ("#/help", None),
     "admin": ("#/admin", None),
 }
 
@@ -140,6 +150,10 @@ def photograph(context: BrowserContext, url: str, name: str, folder: Path, label
     )
     page.on("pageerror", lambda error: print(f"{name} {label}: {error}"))
     page.goto(f"{url}/{address}")
+    # A screen of which only the heading is there waits for the server.
+    page.wait_for_function(
+        f"() => (document.querySelector('main')?.innerText ?? '').trim().length > {FULL}", timeout=30_000
+    )
     page.wait_for_timeout(700)
     if prepare:
         prepare(page)

@@ -8,6 +8,11 @@ from __future__ import annotations
 from collections.abc import Generator
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# A test machine may be ten times slower than this one: how long an example takes is not what these tests are about.
+settings.register_profile("any_machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any_machine")
 
 RERUN_MARKERS = ("browser", "system")
 
@@ -17,14 +22,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Give tests with real processes or a real browser a second chance: one slow moment of a busy machine can fail
+    """Give tests with real processes or a real browser further chances: one slow moment of a busy machine can fail
     them. Unit tests depend on no such thing, so they get none."""
     # Without the plugin the marker is unknown; a debugger is for the first failure.
     if not config.pluginmanager.hasplugin("rerunfailures") or config.getoption("usepdb"):
         return
     for item in items:
         if any(item.get_closest_marker(name) for name in RERUN_MARKERS):
-            item.add_marker(pytest.mark.flaky(reruns=1))
+            item.add_marker(pytest.mark.flaky(reruns=2))
 
 
 # The outermost wrapper writes last, below the short summary.

@@ -196,7 +196,7 @@ def test_every_figure_of_metrics_is_documented() -> None:
 
     figures = re.findall(r"^# TYPE (\w+) ", Metrics().render()[0].decode(), re.MULTILINE)
     assert figures
-    assert not unmentioned({figure.removesuffix("_created") for figure in figures})
+    assert not unmentioned({figure for figure in figures if not figure.endswith("_created")})
 
 
 def test_the_import_tables_of_the_design_are_the_ones_that_are_checked() -> None:

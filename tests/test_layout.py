@@ -9,6 +9,7 @@ import ast
 import json
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -19,6 +20,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "duologue"
 TESTS = ROOT / "tests"
+PAGE = ROOT / "web" / "src"
 
 # The files of the command line that are imported for every command; the others are imported inside their command.
 COMMANDS = ("main", "backup", "keys", "models", "voice")
@@ -37,34 +39,82 @@ MAY_IMPORT: dict[str, set[str] | str] = {
     "config": GROUND,
     "telemetry": GROUND,
     "notifier": set(),
+    "process_limits": set(),
+    "landlock": set(),
+    "public_address": set(),
     "threads": GROUND,
+    "fair_lane": GROUND | {"threads"},
+    "request_parsing": GROUND | {"threads", "fair_lane"},
+    "stall_watch": GROUND | {"threads"},
     "resampler": GROUND,
-    "http": GROUND | {"wire", "notifier"},
-    "models": GROUND,
-    "engines": SHELL | {"text", "models", "resampler"},
+    "supervisor": {"telemetry"},
+    "http": GROUND | {"wire", "notifier", "request_parsing"},
+    "models": GROUND | {"public_address"},
+    "engines": SHELL
+    | {"process_limits", "landlock", "public_address", "text", "models", "resampler", "request_parsing"},
     "sessions": SHELL | {"text", "turns", "engines"},
-    "worker": SHELL | {"text", "turns", "engines", "sessions", "wire", "models"},
+    "worker": SHELL | {"stall_watch", "text", "turns", "engines", "sessions", "wire", "models"},
     "store": SHELL,
-    "media": SHELL | {"resampler"},
-    "tools": SHELL,
-    "conversations": SHELL | {"wire", "http", "store", "media", "tools"},
-    "gateway": SHELL | {"wire", "http", "models", "store", "media", "tools", "conversations"},
+    "decoder": SHELL | {"fair_lane", "process_limits", "landlock"},
+    "media": SHELL | {"resampler", "decoder"},
+    "tools": SHELL | {"process_limits", "public_address", "decoder"},
+    "conversations": SHELL | {"fair_lane", "wire", "http", "store", "decoder", "media", "tools"},
+    "gateway": SHELL
+    | {
+        "fair_lane",
+        "request_parsing",
+        "process_limits",
+        "wire",
+        "http",
+        "models",
+        "store",
+        "decoder",
+        "media",
+        "tools",
+        "conversations",
+        "supervisor",
+        "stall_watch",
+    },
     "client": GROUND | {"wire", "notifier"},
     "cli": PROGRAM,
-    "__main__": {"cli"},
+    "__main__": {"cli", "supervisor"},
     "__init__": set(),
 }
 
 # room -> its packages, each with the packages of the room it may import besides itself; "" are the room's own files
 INSIDE: dict[str, dict[str, set[str]]] = {
     "gateway": {
-        "": {"admin", "auth", "calls", "dialects", "middleware", "models", "scheduling", "speech", "workers"},
-        "admin": {"auth", "middleware", "models", "scheduling", "speech", "workers"},
-        "dialects": {"calls", "middleware", "models", "scheduling", "speech"},
-        "calls": {"models", "scheduling", "workers"},
-        "speech": {"models", "scheduling", "workers"},
+        "": {
+            "admin",
+            "apps",
+            "auth",
+            "calls",
+            "connections",
+            "dialects",
+            "help",
+            "media",
+            "middleware",
+            "models",
+            "presets",
+            "recordings",
+            "scheduling",
+            "speech",
+            "upstreams",
+            "workers",
+        },
+        "admin": {"apps", "auth", "middleware", "models", "scheduling", "speech", "workers"},
+        "apps": {"auth"},
+        "presets": {"speech"},
+        "dialects": {"apps", "calls", "media", "middleware", "models", "scheduling", "speech"},
+        "calls": {"apps", "models", "scheduling", "speech", "workers"},
+        "media": {"speech"},
+        "speech": {"auth", "models", "scheduling", "workers"},
         "models": {"auth", "middleware", "scheduling", "workers"},
+        "upstreams": {"auth", "scheduling", "workers"},
         "auth": {"middleware"},
+        "connections": {"middleware"},
+        "help": set(),
+        "recordings": set(),
         "middleware": set(),
         "scheduling": {"workers"},
         "workers": set(),
@@ -80,13 +130,15 @@ INSIDE: dict[str, dict[str, set[str]]] = {
     },
     "engines": {
         "": set(),
-        "llama": {""},
+        "llama": {"", "asr", "templates"},
+        "templates": {""},
         "openai_remote": {"", "asr", "audio", "tts"},
         "scripted": {""},
         "vad": {"", "audio"},
         "asr": {"", "audio"},
         "sphinx": {"", "audio", "vad"},
         "tts": {"", "audio"},
+        "turn_end": {"", "audio"},
         "audio": {""},
     },
     "sessions": {"": set(), "chat": set(), "call": {"speech"}, "speech": set()},
@@ -100,7 +152,13 @@ INSIDE: dict[str, dict[str, set[str]]] = {
     },
     "tools": {"": {"builtin", "mcp"}, "builtin": {"", "mcp"}, "mcp": {""}},
     "models": {"": {"gguf"}, "hub": {"", "gguf"}, "gguf": {""}},
-    "store": {"": {"schema", "search"}, "schema": {""}, "search": {"", "schema"}},
+    "store": {
+        "": {"backup", "schema", "search", "sound"},
+        "backup": {"", "schema"},
+        "schema": {""},
+        "search": {"", "schema"},
+        "sound": {"", "schema"},
+    },
 }
 
 # Rooms and files that decide without acting: no I/O, no task, no clock, no chance.
@@ -110,15 +168,34 @@ PURE = (
     "text/",
     "turns/",
     "client/player.py",
+    "gateway/connections/admission.py",
+    "gateway/connections/bound_log.py",
+    "gateway/connections/bounds.py",
+    "gateway/connections/refusals.py",
     "gateway/scheduling/scheduler.py",
+    "gateway/scheduling/served_models.py",
+    "engines/devices.py",
+    "models/placement.py",
+    "models/upstream_models.py",
+    "gateway/upstreams/providers.py",
+    "gateway/apps/modes.py",
+    "gateway/presets/preset_list.py",
     "gateway/calls/duplex_frames.py",
+    "gateway/recordings/peaks.py",
+    "gateway/recordings/recording_clock.py",
+    "gateway/recordings/recording_document.py",
+    "gateway/recordings/reply_track.py",
+    "gateway/recordings/sparse_track.py",
+    "gateway/recordings/timeline.py",
     "gateway/scheduling/eta.py",
     "gateway/scheduling/prefix_digest.py",
     "gateway/admin/metrics_history.py",
     "gateway/models/transfer_rate.py",
+    "gateway/middleware/address_group.py",
     "gateway/middleware/base_path.py",
     "gateway/middleware/forwarded.py",
     "worker/state.py",
+    "supervisor/restart_policy.py",
     "conversations/history/tree.py",
     "conversations/agent/loop.py",
     "conversations/runs/event_log.py",
@@ -131,6 +208,8 @@ PURE = (
     "conversations/agent/turn.py",
     "conversations/runs/commands.py",
     "conversations/importing/",
+    "decoder/job.py",
+    "decoder/frames.py",
     "tools/schema_budget.py",
     "tools/names.py",
     "models/fit.py",
@@ -148,14 +227,16 @@ IMPURE_MODULES = {
 THREADS = ("threads.py",)
 # Libraries that are slow or large to import -> the files that may, inside which they are loaded when used.
 HEAVY: dict[str, tuple[str, ...]] = {
-    "xllamacpp": ("engines/llama/engine.py",),
-    "torch": ("engines/asr/qwen.py", "engines/tts/kokoro.py"),
-    "transformers": (),
+    "xllamacpp": ("engines/llama/library.py",),
+    "torch": ("engines/asr/qwen.py", "engines/tts/kokoro.py", "engines/tts/pocket_network.py"),
+    "transformers": ("engines/tts/pocket_network.py",),
+    "safetensors": ("engines/tts/pocket_network.py",),
     "numpy": (
         "engines/asr/whisper.py",
         "engines/asr/sherpa.py",
         "engines/asr/qwen.py",
         "engines/audio/pcm.py",
+        "engines/turn_end/log_mel.py",
     ),
     "scipy": (),
     "onnxruntime": ("engines/tts/kokoro_onnx.py",),
@@ -163,18 +244,18 @@ HEAVY: dict[str, tuple[str, ...]] = {
     "pocketsphinx": ("engines/sphinx/decoder.py",),
     "espeakng_loader": ("engines/tts/espeak_library.py",),
     "faster_whisper": ("engines/asr/whisper.py",),
-    "sherpa_onnx": ("engines/asr/sherpa.py",),
+    "sherpa_onnx": ("engines/asr/sherpa.py", "engines/tts/sherpa_speaker.py"),
     "qwen_asr": ("engines/asr/qwen.py",),
     "kokoro": ("engines/tts/kokoro.py",),
     "kokoro_onnx": ("engines/tts/kokoro_onnx.py",),
     "sounddevice": ("client/sound_card.py",),
-    "av": ("media/recordings.py", "resampler.py"),
-    "PIL": ("media/images.py", "media/wav.py"),
+    "av": ("media/recordings.py", "media/videos.py", "resampler.py"),
+    "PIL": ("media/images.py", "media/documents.py", "media/frames.py", "media/wav.py"),
     "pi_heif": ("media/images.py",),
     "resvg_py": ("media/images.py",),
     "pypdfium2": ("media/documents.py",),
     "lxml": ("tools/builtin/html_tree.py",),
-    "cryptography": ("gateway/tls.py", "gateway/local_ca.py"),
+    "cryptography": ("gateway/tls.py", "gateway/local_ca.py", "gateway/upstreams/key_file.py"),
     "sqlalchemy": ("store/",),
     "alembic": ("store/",),
     "mcp": ("tools/",),
@@ -186,7 +267,14 @@ CONFINED: dict[str, tuple[str, ...]] = {
     "threading": THREADS,
     "concurrent": THREADS,
     "multiprocessing": (),
-    "base64": ("wire/", "gateway/auth/middleware.py", "engines/openai_remote/request.py", "tools/"),
+    "base64": (
+        *("wire/", "gateway/auth/middleware.py", "tools/"),
+        *(
+            "engines/openai_remote/request.py",
+            "engines/openai_remote/reply_sound.py",
+            "engines/llama/media_tokenizer.py",
+        ),
+    ),
 }
 # A base path is a term of its own.
 NAMED_ALL_THE_SAME = {"gateway/middleware/base_path.py"}
@@ -454,12 +542,11 @@ def test_a_file_name_occurs_once_in_a_room() -> None:
 
 
 def test_a_folder_is_read_in_one_look() -> None:
-    folders: dict[Path, int] = {}
-    for path in sources():
-        folders[path.parent] = folders.get(path.parent, 0) + 1
+    page = [path for path in PAGE.rglob("*") if path.suffix in (".ts", ".svelte", ".css")]
+    folders = Counter(path.parent for path in [*sources(), *page])
     agree(
         [
-            f"{folder.relative_to(SOURCE)} has {files} files, of {FOLDER_FILES}"
+            f"{folder.relative_to(ROOT)} has {files} files, of {FOLDER_FILES}"
             for folder, files in sorted(folders.items())
             if files > FOLDER_FILES
         ]

@@ -18,6 +18,8 @@ from typing import Any
 
 import pytest
 
+from duologue.gateway.help.search import PAGES, shipped
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "src/duologue/gateway/page/index.html"
 
@@ -81,6 +83,33 @@ def test_the_wheel_carries_nothing_but_the_package(contents: frozenset[str]) -> 
     assert not [name for name in contents if name.endswith((".ts", ".svelte", ".pyc", ".map"))]
 
 
+def test_the_wheel_carries_every_page_that_the_help_searches(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        for page in PAGES:
+            source = ROOT / page if page == "README.md" else ROOT / "docs" / page
+            assert archive.read(f"duologue/gateway/help/pages/{page}") == source.read_bytes()
+
+
+def test_the_help_reads_the_pages_of_the_wheel_and_nothing_else(wheel: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path)
+    asks = "from duologue.gateway.help import search; print(search.__file__, len(search.shipped()))"
+    # The packages are those of this environment, but Duologue is the wheel's.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("DUOLOGUE_")}
+    environment["PYTHONPATH"] = str(tmp_path)
+    found = subprocess.run(
+        [sys.executable, "-c", asks],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    file, sections = found.stdout.split() or [found.stderr, "0"]
+    assert file.startswith(str(tmp_path)), file
+    assert int(sections) == len(shipped())
+
+
 def test_the_wheel_says_that_it_is_typed(contents: frozenset[str]) -> None:
     assert "duologue/py.typed" in contents
 
@@ -131,6 +160,8 @@ def test_the_installed_wheel_answers_from_any_folder(installed: Path, tmp_path: 
         answer = get(f"{address}/v1/chat/completions", body)
         assert answer["choices"][0]["message"]["content"].strip()
         assert answer["usage"]["completion_tokens"] > 0
+        found = get(f"{address}/api/help?q=how+do+I+use+another+model")["sections"]
+        assert "Models" in {section["page"] for section in found}
         command = [str(installed / "duologue"), "say", "--server", address, "Hello"]
         reply = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
         assert reply.returncode == 0, reply.stderr

@@ -33,7 +33,7 @@ def _needs_av():
 
 
 @given(sizes=st.lists(st.integers(0, 3000), max_size=12))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_where_the_input_is_cut_changes_nothing(sizes):
     pcm = tone(9001, 22050)
     assert in_pieces(pcm, sizes, 22050, 24000) == resampled(pcm, 22050, 24000)

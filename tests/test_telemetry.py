@@ -90,8 +90,10 @@ def test_a_refused_socket_is_not_reported_as_forgotten(lines):
     telemetry.set_up_logging("info", "text", stream)
     uvicorn = logging.getLogger("uvicorn.error")
     uvicorn.error("ASGI callable returned without completing handshake.")
+    uvicorn.error("Traceback (most recent call last):\n  ...\nasyncio.exceptions.CancelledError\n")
     uvicorn.error("something else")
     assert "handshake" not in stream.getvalue()
+    assert "Traceback" not in stream.getvalue()
     assert "something else" in stream.getvalue()
 
 

@@ -12,7 +12,16 @@ from anyio import lowlevel, to_thread
 from tests.support.thread_gate import Gate, until
 
 from duologue.errors import Busy
-from duologue.threads import DISK_THREADS, WAITING, Refusal, ThreadLane, disk_io, hardware_io
+from duologue.threads import (
+    DISK_THREADS,
+    ENCODING_THREADS,
+    WAITING,
+    Refusal,
+    ThreadLane,
+    disk_io,
+    encoding,
+    hardware_io,
+)
 
 pytestmark = pytest.mark.anyio
 PATIENCE = 10.0
@@ -391,6 +400,7 @@ async def test_files_are_read_while_the_hardware_is_probed_slowly() -> None:
     [
         (disk_io, DISK_THREADS, "files_busy", "Too many files are being read or written"),
         (hardware_io, 1, "busy", "what this machine has"),
+        (encoding, ENCODING_THREADS, "files_busy", "Too many files are being written"),
     ],
 )
 async def test_overload_of_a_shared_lane_says_what_is_overloaded(run, threads, code, sentence) -> None:

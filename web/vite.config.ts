@@ -68,6 +68,8 @@ export default defineConfig({
     // Licences of everything in the bundle, shipped with it.
     license: { fileName: LICENSES },
     target: "es2022",
+    // How long each plugin took is of no use to somebody who starts the server for the first time.
+    rolldownOptions: { checks: { bundlerTimings: false } },
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
   },

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -20,6 +20,14 @@ from load import free_port, wait_ready
 ARGUMENTS: dict[str, list[str]] = {"bundled": [], "scripted": ["--engine", "scripted"]}
 """The flags of each kind of server: duologue-mini, or the engine that answers by script."""
 VOICE_SECONDS = 90.0
+HEARS_ESPEAK = {
+    "DUOLOGUE_VOICE__RECOGNISER__OPTIONS": json.dumps(
+        {"adaptation": str(Path(__file__).parents[1] / "recogniser" / "synthetic")}
+    )
+}
+"""The callers are made of espeak, of which the recogniser as it comes understands little."""
+HEARS_PEOPLE = {"DUOLOGUE_VOICE__RECOGNISER__OPTIONS": "{}"}
+"""The recogniser as it comes."""
 Json = dict[str, Any]
 
 
@@ -87,7 +95,11 @@ def processor_seconds(process: int) -> float:
 
 def family_seconds(process: int) -> float:
     """What it and all its descendants took so far."""
-    return sum(map(processor_seconds, family(process)))
+    total = 0.0
+    for member in reversed(family(process)):  # the parent last: it has what a child took that ends meanwhile
+        with suppress(OSError):
+            total += processor_seconds(member)
+    return total
 
 
 def machine_load() -> str:
@@ -112,7 +124,7 @@ def serving(kind: str, *arguments: str, **environment: str) -> Iterator[Server]:
                 stdout=out,
                 stderr=out,
                 cwd=folder,
-                env=clean | environment,
+                env=clean | HEARS_ESPEAK | environment,
             )
         try:
             wait_ready(f"http://127.0.0.1:{port}/ready", process)

@@ -22,19 +22,34 @@ reported to the client as `internal_error` with the request's id, without the tr
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 
 class Problem(Exception):
-    """An error with a stable code and a message that a user can act on."""
+    """An error with a stable code and a message that a user can act on.
+
+    `retry_after`: seconds after which another try is worth it, where that is known. `values`: the numbers and names in the
+    message, for a client that tells it in another language; few codes have them.
+    """
 
     code = "internal_error"
     status = 500
 
     def __init__(
-        self, message: str, *, code: str | None = None, status: int | None = None, param: str | None = None
+        self,
+        message: str,
+        *,
+        code: str | None = None,
+        status: int | None = None,
+        param: str | None = None,
+        retry_after: float | None = None,
+        values: Mapping[str, int | str] | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
         self.param = param
+        self.retry_after = retry_after
+        self.values: Mapping[str, int | str] = values or {}
         if code is not None:
             self.code = code
         if status is not None:

@@ -82,8 +82,12 @@ def set_up_logging(level: str = "info", format: Format = "text", stream: TextIO 
 
 
 def _is_relevant(record: logging.LogRecord) -> bool:
+    message = record.getMessage()
     # uvicorn logs this error for a WebSocket rejected with an HTTP response, which the ASGI extension allows.
-    return "without completing handshake" not in record.getMessage()
+    if "without completing handshake" in message:
+        return False
+    # And the trace of its own cancelled wait, when a second Ctrl-C ends the server at once.
+    return not (message.startswith("Traceback") and message.rstrip().endswith("CancelledError"))
 
 
 class Metrics:
@@ -109,7 +113,18 @@ class Metrics:
         self._stage = histogram("stage_seconds", "Stages of a turn", ("stage",))
         self._tokens = counter("tokens", "Tokens: input, cached (of input), output", ("kind",))
         self._restarts = counter("worker_restarts", "Worker restarts", ("worker",))
+        self._gateway_restarts = Gauge(
+            "duologue_gateway_restarts", "Gateway restarts since the server was started", registry=own
+        )
+        self._decoders = counter("decoder_jobs", "Files decoded, by outcome", ("outcome",))
+        self._damaged = Gauge(
+            "duologue_database_damaged", "1 if a check found the database damaged", registry=own
+        )
         self._leases = Gauge("duologue_active_leases", "Slots and seats in use", registry=own)
+        self._bounds = counter("connection_bounds", "Bounds on connections that were met", ("bound",))
+        self._stalls = counter("loop_stalls", "Times the event loop stood still")
+        self._stalled = counter("loop_stall_seconds", "Seconds the event loop stood still")
+        self._connections = Gauge("duologue_open_connections", "Open connections", registry=own)
         self._waiting = Gauge("duologue_queue_length", "Requests waiting for a slot", registry=own)
 
     def request_ended(self, endpoint: str, outcome: str, seconds: float) -> None:
@@ -128,14 +143,36 @@ class Metrics:
             if count:
                 self._tokens.labels(kind).inc(count)
 
+    def gateway_restarted(self, times: int) -> None:
+        """`times` in all: its parent counts, because these metrics begin anew with each gateway."""
+        self._gateway_restarts.set(times)
+
+    def database_damaged(self) -> None:
+        self._damaged.set(1)
+
     def leases_active(self, count: int) -> None:
         self._leases.set(count)
 
     def queue_length(self, count: int) -> None:
         self._waiting.set(count)
 
+    def connection_bound_met(self, bound: str) -> None:
+        """`bound` is a name in `gateway/connections/bounds.py`."""
+        self._bounds.labels(bound).inc()
+
+    def loop_stalled(self, seconds: float) -> None:
+        self._stalls.inc()
+        self._stalled.inc(seconds)
+
+    def connections_open(self, count: int) -> None:
+        self._connections.set(count)
+
     def worker_restarted(self, worker: str) -> None:
         self._restarts.labels(worker).inc()
+
+    def decoder_ended(self, outcome: str) -> None:
+        """A file was read by a decoder process: "done", "refused", or the limit that ended it."""
+        self._decoders.labels(outcome).inc()
 
     def stage_took(self, stage: str, seconds: float) -> None:
         """`stage` is a stage of a turn: "prefill" or "generate"."""

@@ -1,12 +1,13 @@
 """Threads for blocking calls. No other file makes threads.
 
 Model libraries, decoders and disks block. A `ThreadLane` runs such calls on a limited number of threads and carries
-their results and items back to the event loop. The worker gives every engine a lane; the gateway shares `disk_io` and
-`hardware_io` from here, and the lanes of `media.decoding`. Lanes are separate so that an upload continues while a long
-document is rendered.
+their results and items back to the event loop. The worker gives every engine a lane; the gateway shares `disk_io`,
+`disk_cleanup`, `hardware_io` and `encoding` from here, and reads large requests with `in_thread` (`request_parsing`). Lanes
+are separate so that a reply's sound does not wait behind a slow disk. Files that people send are not read in threads but in
+processes that can be killed (`decoder`).
 
 A thread cannot be stopped from outside. A call that has begun is awaited, even by a cancelled caller, so what runs here
-is either short (one picture, one page, one chunk of a file) or a stream that checks what `emit` returns.
+is either short (one chunk of a file, a moment of sound) or a stream that checks what `emit` returns.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Generic, NamedTuple, TypeVar
 
 import anyio
@@ -33,6 +34,9 @@ WAITING = 256
 PATIENCE = 120.0
 """Seconds a call waits for a thread of a shared lane."""
 DISK_THREADS = 4
+ENCODING_THREADS = 2
+LARGE = 32 * 1024
+"""Bytes from which a request is read in a thread: below, reading takes a few milliseconds at most."""
 
 log = logging.getLogger("duologue.threads")
 
@@ -69,21 +73,26 @@ class ThreadLane:
         self._limiter = anyio.CapacityLimiter(threads)
         self._waiting, self._patience, self._refusal = waiting, patience, refusal
 
-    async def run(self, function: Callable[..., T], *args: object) -> T:
-        """The result of `function(*args)`, called in a thread. Raises Busy."""
-        async with self.turn():
-            # A fresh limiter: this call already holds its place in the lane.
-            return await to_thread.run_sync(function, *args, limiter=anyio.CapacityLimiter(1))
+    @property
+    def busy(self) -> int:
+        """The places that are taken. May be read from any thread."""
+        return self._limiter.borrowed_tokens
+
+    async def run(self, function: Callable[..., T], *args: object, never_refused: bool = False) -> T:
+        """The result of `function(*args)`, called in a thread. Raises Busy, unless it is `never_refused`."""
+        async with self.turn(never_refused=never_refused):
+            return await in_thread(function, *args)
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
-        """Hold one of the lane's places without running anything in it. Raises Busy."""
-        if self._waiting is not None and self._limiter.statistics().tasks_waiting >= self._waiting:
+    async def turn(self, *, never_refused: bool = False) -> AsyncIterator[None]:
+        """Hold one of the lane's places without running anything in it. Raises Busy, unless it is `never_refused`."""
+        most = None if never_refused else self._waiting
+        if most is not None and self._limiter.statistics().tasks_waiting >= most:
             raise Busy(self._refusal.full, code=self._refusal.code)
         borrower = object()
         try:
             # Only the wait is limited: a call that has begun runs for as long as it takes.
-            with anyio.fail_after(self._patience):
+            with anyio.fail_after(None if never_refused else self._patience):
                 await self._limiter.acquire_on_behalf_of(borrower)
         except TimeoutError:
             raise Busy(self._refusal.timeout, code=self._refusal.code) from None
@@ -168,6 +177,15 @@ _hardware = SharedLane(
         "Finding out what this machine has took too long; try again soon.",
     ),
 )
+_encoding = SharedLane(
+    "encoding",
+    ENCODING_THREADS,
+    Refusal(
+        "Too many files are being written at the moment; try again soon.",
+        "Other files kept the server busy for too long; try again soon.",
+        "files_busy",
+    ),
+)
 
 
 async def disk_io(function: Callable[..., T], *args: object) -> T:
@@ -175,9 +193,49 @@ async def disk_io(function: Callable[..., T], *args: object) -> T:
     return await _disk.lane.run(function, *args)
 
 
+async def disk_cleanup(function: Callable[..., T], *args: object) -> T:
+    """Run a call that closes or removes a file, in the lane of `disk_io`. It waits for as long as it takes: what is not
+    removed now would stay. Each one ends work that was bounded itself, so few wait."""
+    return await _disk.lane.run(function, *args, never_refused=True)
+
+
 async def hardware_io(function: Callable[..., T], *args: object) -> T:
     """Run a call that queries the hardware: one at a time, as a driver may take seconds. Raises Busy (`busy`)."""
     return await _hardware.lane.run(function, *args)
+
+
+async def encoding(function: Callable[..., T], *args: object) -> T:
+    """Run a call that encodes our own sound or packs an export: at most two at once. Raises Busy (`files_busy`)."""
+    return await _encoding.lane.run(function, *args)
+
+
+async def in_thread(function: Callable[..., T], *args: object) -> T:
+    """Run a call in a thread at once. The caller holds a place that bounds how many run."""
+    # A fresh limiter: AnyIO's own one would be shared with everything else.
+    return await to_thread.run_sync(function, *args, limiter=anyio.CapacityLimiter(1))
+
+
+def this_thread() -> int:
+    """The number of the thread this is called in, as `sys._current_frames` has it."""
+    return threading.get_ident()
+
+
+@contextmanager
+def repeatedly(function: Callable[[], None], every: float) -> Iterator[None]:
+    """Call `function` every so many seconds in a thread of its own, while the context is open. It must be short."""
+    ended = threading.Event()
+
+    def run() -> None:
+        while not ended.wait(every):
+            function()
+
+    thread = threading.Thread(target=run, name="duologue-watch", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 class _Bridge(Generic[T]):

@@ -8,12 +8,15 @@ from contextlib import closing
 
 import httpx
 import pytest
+from tests.store.backup.damage import make_database, truncated
 from tests.support.ports import free_port
 
+from duologue import landlock
 from duologue.cli import doctor
 from duologue.cli.doctor import Finding, examine, report
 from duologue.config import Settings, load
 from duologue.errors import StartFailed
+from duologue.models.placement import Card
 
 
 @pytest.fixture(autouse=True)
@@ -81,10 +84,12 @@ def test_a_server_is_ours_when_its_health_says_so(monkeypatch, answer, running):
     assert doctor._is_running(settings()) is running
 
 
-def test_an_address_others_reach_needs_a_key_and_a_short_one_is_warned_of():
+def test_an_address_others_reach_needs_a_key_that_is_long_and_on_loopback_a_short_one_is_warned_of():
     assert "needs a key" in only(doctor.check_address(settings(host="0.0.0.0"))).text
     open_to_all = settings(host="0.0.0.0", port=free_port(), key="short", insecure_http=True)
-    assert [finding.state for finding in doctor.check_address(open_to_all)] == ["warning", "ok"]
+    assert "at least 20" in only(doctor.check_address(open_to_all)).text
+    local = settings(port=free_port(), key="short")
+    assert [finding.state for finding in doctor.check_address(local)] == ["warning", "ok"]
 
 
 def test_an_address_others_reach_is_fine_with_a_key_of_the_database_and_https(tmp_path):
@@ -128,6 +133,19 @@ def test_a_full_disk_is_warned_of(tmp_path, monkeypatch):
     assert (finding.state, "100 MB" in finding.text) == ("warning", True)
 
 
+def test_a_database_is_checked_and_a_damaged_one_told_with_what_to_do(tmp_path):
+    assert list(doctor.check_database(settings(data=tmp_path / "new"))) == []
+    file = make_database(tmp_path, "a")
+    assert only(doctor.check_database(settings(data=tmp_path))).text == (
+        "duologue.db is sound, no daily backup yet"
+    )
+    truncated(file)
+    finding = only(doctor.check_database(settings(data=tmp_path)))
+    assert finding.state == "problem"
+    assert "There is no backup of it" in finding.text
+    assert list(doctor.check_database(settings(data=tmp_path, database="postgresql://db/duologue"))) == []
+
+
 def test_a_missing_model_is_told(tmp_path):
     finding = only(doctor.check_workers(settings(model=str(tmp_path / "gone.gguf"))))
     assert finding.state == "problem"
@@ -161,6 +179,15 @@ def test_a_card_the_engine_cannot_use_is_warned_of(monkeypatch, engine_sees_it, 
     monkeypatch.setattr(doctor, "_engine_sees_gpu", lambda: engine_sees_it)
     finding = only(doctor.check_gpu(settings()))
     assert (finding.state, finding.text.startswith("NVIDIA L4, 23034 MiB")) == (state, True)
+
+
+def test_the_devices_are_listed_and_one_that_is_not_there_is_told(monkeypatch):
+    monkeypatch.setattr("duologue.engines.hardware.list_cards", lambda: (Card(0, "H100", 80_000_000_000),))
+    assert only(doctor.check_devices(settings(device="cuda:0"))).text.startswith("cpu, cuda:0 (H100, 80")
+    listed, wrong = doctor.check_devices(settings(device="cuda:1"))
+    assert (listed.state, wrong.state) == ("ok", "problem")
+    assert "worker_0: There is no device cuda:1" in wrong.text
+    assert only(doctor.check_devices(settings(device="cuda:1", engine="scripted"))).state == "ok"
 
 
 def test_a_broken_driver_is_no_card(monkeypatch):
@@ -203,9 +230,31 @@ def test_packages_and_weights_that_are_missing_are_told_at_once_with_what_brings
     assert report(findings).endswith("Ready: start it with `duologue serve`.")
 
 
+def test_a_missing_file_for_the_ends_of_turns_is_told_with_the_command(tmp_path, monkeypatch):
+    monkeypatch.setattr(doctor, "find_spec", lambda name: object())
+    finding = only(voiced(tmp_path, **{"voice.turn_end.model": "turns.onnx"}))
+    assert finding.state == "warning"
+    assert f"curl -L --fail --create-dirs -o {tmp_path}/models/turns.onnx" in finding.text
+
+
 def test_no_voice_is_nothing_to_mend(tmp_path, monkeypatch):
     assert only(voiced(tmp_path, **{"voice.enabled": False})) == Finding("ok", "voice", "switched off")
     monkeypatch.setattr("duologue.gateway.workers.load_specs.find_spec", lambda name: None)
     finding = only(doctor.check_voice(settings(data=tmp_path)))
     assert finding.state == "ok"
     assert "pip install 'duologue[voice]'" in finding.text
+
+
+@pytest.mark.parametrize(
+    ("version", "state", "words"),
+    [
+        (0, "warning", "can open other files"),
+        (3, "warning", "can use TCP"),
+        (4, "ok", "no TCP"),
+        (9, "ok", "no TCP"),
+    ],
+)
+def test_what_the_kernel_keeps_from_decoders_is_told(monkeypatch, version, state, words):
+    monkeypatch.setattr(landlock, "version", lambda: version)
+    finding = only(doctor.check_landlock(settings()))
+    assert (finding.state, words in finding.text) == (state, True)

@@ -52,7 +52,7 @@ def served(monkeypatch):
     started = []
     from duologue.gateway import server
 
-    monkeypatch.setattr(server, "serve", lambda settings, announce, probe_hardware: started.append(settings))
+    monkeypatch.setattr(server, "serve", lambda settings, **others: started.append(settings))
     return started
 
 
@@ -104,7 +104,7 @@ def test_flags_not_given_change_nothing(run, served, monkeypatch):
 def test_a_problem_is_one_sentence_and_exit_code_one(run, monkeypatch):
     from duologue.gateway import server
 
-    def fail(settings, announce, probe_hardware):
+    def fail(settings, **others):
         raise StartFailed("Port 8006 is in use.")
 
     monkeypatch.setattr(server, "serve", fail)
@@ -127,7 +127,7 @@ def test_a_wrong_flag_is_told_without_a_trace(run):
 def test_ctrl_c_leaves_no_trace(run, monkeypatch):
     from duologue.gateway import server
 
-    def interrupt(settings, announce, probe_hardware):
+    def interrupt(settings, **others):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(server, "serve", interrupt)

@@ -30,6 +30,7 @@ from duologue.models.fit import Hardware
 from duologue.models.hub import http
 from duologue.models.recommended import RECOMMENDED
 
+QWEN = next(model for model in RECOMMENDED if model.name == "qwen3-4b")
 GB = 10**9
 TOKEN = "hf_very_secret"
 
@@ -87,7 +88,7 @@ def test_a_checkout_without_weights_lists_the_rest(settings: Settings, monkeypat
 
 
 def test_every_recommended_model_is_offered_with_its_fit_and_licence() -> None:
-    said = available(Hardware(4, 8 * GB, 100 * GB), RECOMMENDED[8])
+    said = available(Hardware(4, 8 * GB, 100 * GB), QWEN)
     for model in RECOMMENDED:
         assert f" {model.name} " in said
         assert model.licence in said
@@ -163,7 +164,7 @@ def test_a_recommended_model_that_is_here_needs_no_network(settings: Settings, h
     (models_folder(settings) / "tiny.gguf").rename(models_folder(settings) / "Qwen3-4B-Q4_K_M.gguf")
     output = io.StringIO()
     assert fetch("qwen3-4b", settings, output, io.StringIO()).was_there
-    assert output.getvalue().startswith("Qwen3-4B-Q4_K_M is already here")
+    assert output.getvalue().startswith("qwen3-4b is already here")
     assert hub.requests == []
 
 

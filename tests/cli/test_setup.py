@@ -14,6 +14,7 @@ from duologue.cli.doctor import Finding
 from duologue.cli.setup import SettingLocation, SetupOptions, Terminal, set_up
 from duologue.config import Settings
 from duologue.errors import BadRequest, ModelNotFound, Problem
+from duologue.gateway.models.download_journal import FILE
 from duologue.models.fit import Hardware
 
 GB = 10**9
@@ -81,6 +82,20 @@ def run(settings: Settings) -> Callable[..., None]:
     return call
 
 
+def test_a_server_goes_on_with_what_a_killed_setup_left(run, settings, monkeypatch) -> None:
+    left: list[str] = []
+
+    def fetch(name: str, *rest: object) -> SimpleNamespace:
+        left.append((settings.data / FILE).read_text())
+        return SimpleNamespace(name="M")
+
+    monkeypatch.setattr(model_commands, "fetch", fetch)
+    run(Person("", ""))
+    assert '"what":"qwen3-4b"' in left[0]
+    assert '"use":true' in left[0]
+    assert not (settings.data / FILE).exists()
+
+
 def test_enter_takes_the_proposal_and_writes_the_setting(run, fetched, file) -> None:
     person = Person("", "")
     run(person)
@@ -122,8 +137,8 @@ def test_yes_asks_nothing(run, fetched, file) -> None:
 
 
 def test_a_named_model_is_taken_without_a_terminal(run, fetched, file) -> None:
-    run(Person(terminal=False), SetupOptions(model="gemma-3-1b"))
-    assert (fetched, file.read_text()) == (["gemma-3-1b"], "model: M\n")
+    run(Person(terminal=False), SetupOptions(model="ministral-3-3b"))
+    assert (fetched, file.read_text()) == (["ministral-3-3b"], "model: M\n")
 
 
 def test_without_a_terminal_and_a_word_nothing_happens(run, fetched) -> None:

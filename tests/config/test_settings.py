@@ -29,6 +29,14 @@ def test_a_model_starts_a_llama_worker_with_its_sizes():
     assert entries(**flags) == [("worker_0", "llama", flags)]
 
 
+def test_a_projector_belongs_to_the_model_it_is_named_with(tmp_path):
+    named = {"model": "a.gguf", "mmproj": "eyes.gguf"}
+    assert entries(**named) == [("worker_0", "llama", named)]
+    workers = [{"model": "b.gguf"}, {"model": "c.gguf", "mmproj": "none"}, {}]
+    found = [options for _, _, options in entries(**named, workers=workers)]
+    assert found == [{"model": "b.gguf"}, {"model": "c.gguf", "mmproj": "none"}, named]
+
+
 def test_an_upstream_starts_a_remote_worker_and_its_key_is_handed_on():
     flags = {"upstream.url": "http://x/v1", "upstream.key": "k", "upstream.model": "m"}
     assert entries(**flags) == [("worker_0", "remote", {"url": "http://x/v1", "key": "k", "model": "m"})]

@@ -33,6 +33,19 @@ def test_an_unknown_setting_in_the_file_suggests_the_nearest_name():
     assert error_of("workers: [{slot: 3}]").endswith("Did you mean workers[0].slots?")
 
 
+def test_a_device_and_a_number_of_copies_are_told_what_they_may_be():
+    assert error_of(device="tpu") == (
+        "device must be auto, cpu, or a graphics card such as cuda:0, not 'tpu' (from --device)."
+    )
+    for wrong in ("0", "65", "some", "1.5", "true"):
+        assert f"copies must be a whole number from 1 to 64, or all, not {wrong!r}" in error_of(
+            environ={"DUOLOGUE_COPIES": wrong}
+        )
+    copies = load(None, {"DUOLOGUE_COPIES": "all", "DUOLOGUE_DEVICE": "GPU:1"}, {})
+    assert (copies.copies, copies.device) == ("all", "cuda:1")
+    assert load(None, {"DUOLOGUE_COPIES": "2"}, {}).copies == 2
+
+
 def test_an_unknown_variable_suggests_the_nearest_name():
     sentence = error_of(environ={"DUOLOGUE_LIMITS__BODY": "3"})
     assert sentence == (

@@ -124,3 +124,14 @@ def test_a_voice_can_be_among_the_first_values():
     spoken = {"voice_response": True, "voice": "anna", "voice_speed": 1.25, "hold_to_talk": True}
     assert settings(file).defaults.overrides() == {"page": spoken}
     assert "ui.defaults.page.voice_speed" in refused("ui: {defaults: {page: {voice_speed: 9}}}")
+
+
+def test_every_language_of_the_page_can_be_the_operator_s_choice():
+    from pathlib import Path
+
+    folder = Path(__file__).parents[2] / "web/src/language"
+    languages = sorted(path.name for path in folder.iterdir() if path.is_dir())
+    assert "en" in languages
+    for language in languages:
+        page = settings(f"ui: {{defaults: {{page: {{language: {language}}}}}}}").defaults.overrides()["page"]
+        assert page == {"language": language}

@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from pydantic import SecretStr
+import pytest
+from pydantic import SecretStr, ValidationError
 
-from duologue.config.voice import Recogniser, Speaker, VoiceSettings
+from duologue.config.voice import Recogniser, Speaker, TurnEnd, VoiceSettings
 
 
 def test_the_bundled_engines_need_no_setting():
@@ -36,3 +37,28 @@ def test_engines_with_weights_receive_the_models_folder_and_the_device():
         "device": "cuda:1",
     }
     assert options["speaker"] == {"engine": "espeak"}
+
+
+def test_a_device_has_one_spelling_and_a_name_of_none_is_refused():
+    assert [VoiceSettings(device=name).device for name in ("CPU", "cuda", "gpu:1", "auto")] == [
+        "cpu",
+        "cuda:0",
+        "cuda:1",
+        "auto",
+    ]
+    with pytest.raises(ValidationError, match="must be auto, cpu, or a graphics card such as cuda:0"):
+        VoiceSettings(device="tpu")
+
+
+def test_the_end_of_turns_is_judged_by_sound_where_a_file_is_named_and_only_there():
+    assert VoiceSettings().engine_options()["turn_end"] == {}
+    switched_off = VoiceSettings(turn_end=TurnEnd(enabled=False, model="smart-turn.onnx"))
+    assert switched_off.engine_options()["turn_end"] == {}
+    switched_on = VoiceSettings(turn_end=TurnEnd(enabled=True))
+    assert switched_on.engine_options()["turn_end"] == {"engine": "smart_turn", "models": ""}
+    settings = VoiceSettings(turn_end=TurnEnd(model="smart-turn.onnx"))
+    assert settings.engine_options(Path("/data/models"))["turn_end"] == {
+        "engine": "smart_turn",
+        "model": "smart-turn.onnx",
+        "models": "/data/models",
+    }

@@ -59,7 +59,7 @@ async def test_a_call_adds_what_was_said_and_what_was_heard_and_nothing_else(tmp
             ("assistant", "One two", "stopped"),
             ("user", "Stop.", "done"),
         ]
-        assert conversation.title == "Count to ten."
+        assert conversation.title == "Count to ten"
         again = await open_call_turns(kept, "ann", "c")
         assert [message.text for message in again.request.messages][1:] == [
             "Count to ten.",

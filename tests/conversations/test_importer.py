@@ -3,17 +3,28 @@
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from duologue.config.settings import LimitSettings
+from duologue.conversations import importer as importer_module
 from duologue.conversations.exporting import Exported, json_lines
 from duologue.conversations.files.attachments import Attachments
 from duologue.conversations.files.blobs import Blobs
 from duologue.conversations.importer import MOST_PROBLEMS, Importer
+from duologue.conversations.importing.import_job import ConversationItem, ProblemItem
+from duologue.conversations.importing.values import ImportedConversation
 from duologue.errors import BadRequest, Unavailable
 from duologue.store.database import Database
 from duologue.store.stores import Store
-from duologue.values.conversations import DocumentContent, Folder, ImageContent
+from duologue.values.conversations import (
+    Conversation,
+    DocumentContent,
+    Folder,
+    ImageContent,
+    StoredMessage,
+    TextContent,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -184,6 +195,9 @@ async def test_a_conversation_the_store_refuses_is_named_and_the_next_is_kept(pl
                 raise BadRequest("Too long.")
             return await self.messages.copy(new, **more)
 
+        async def copy_all(self, user, new, **more):
+            raise BadRequest("One of them is too long.")
+
     place.store.messages = Picky(place.store.messages)
     report = await place.importer.import_file("ann", (SAMPLES / "open_webui.json").read_bytes())
     assert report.imported == 1
@@ -196,9 +210,103 @@ async def test_a_store_that_cannot_keep_anything_ends_the_import(place):
         async def copy(self, new, **more):
             raise Unavailable("The disk is full.", code="storage_unavailable")
 
+        copy_all = copy
+
     place.store.messages = Full()
     with pytest.raises(Unavailable):
         await place.importer.import_file("ann", (SAMPLES / "open_webui.json").read_bytes())
+
+
+def entry(number: int, rows: int = 3, **more) -> ConversationItem:
+    id = f"c{number}"
+    messages = tuple(
+        StoredMessage(
+            f"m{at}", id, f"m{at - 1}" if at else None, "user", (TextContent(f"{id} {at}"),), created=at
+        )
+        for at in range(rows)
+    )
+    folder = Folder(f"f{number % 2}", f"Folder {number % 2}")
+    conversation = Conversation(id, title=id, leaf=messages[-1].id if rows else "none", **more)
+    return ConversationItem(ImportedConversation(conversation, messages, {}, folder, True, (f"About {id}.",)))
+
+
+def reading(monkeypatch, *items) -> None:
+    """The reader gives these items; an exception among them is raised."""
+
+    @asynccontextmanager
+    async def stream(*_, **__):
+        async def given():
+            for item in items:
+                if isinstance(item, Exception):
+                    raise item
+                yield item
+
+        yield given()
+
+    monkeypatch.setattr(importer_module, "decode_stream", stream)
+
+
+async def kept(place) -> list:
+    conversations = await place.store.conversations.listed("ann")
+    return [(one, await place.store.messages.all(one.id)) for one in conversations]
+
+
+async def test_stored_together_or_one_by_one_the_result_is_the_same(place, monkeypatch):
+    last = entry(9).conversation
+    wrong = ConversationItem(
+        msgspec.structs.replace(last, conversation=msgspec.structs.replace(last.conversation, leaf="other"))
+    )
+    items = [
+        *map(entry, range(4)),
+        ProblemItem("One was damaged."),
+        entry(4, rows=0),
+        entry(2),
+        entry(5),
+        wrong,
+    ]
+    reading(monkeypatch, *items)
+    together = await place.importer.import_file("ann", b"")
+    assert (together.imported, together.skipped) == (6, 1)
+    assert together.problems[4:7] == ("One was damaged.", "About c4.", "About c5.")
+    assert "was left out" in together.problems[7]
+    async with opened() as other:
+        monkeypatch.setattr(importer_module, "BATCH_ROWS", 1)
+        assert await other.importer.import_file("ann", b"") == together
+        assert await kept(other) == await kept(place)
+
+
+async def test_what_exists_or_was_deleted_or_is_another_users_is_told_apart_among_many(place, monkeypatch):
+    reading(monkeypatch, entry(1), entry(2))
+    await place.importer.import_file("ann", b"")
+    await place.store.conversations.delete("ann", "c2")
+    reading(monkeypatch, entry(3))
+    await place.importer.import_file("bob", b"")
+    reading(monkeypatch, *map(entry, range(5)))
+    report = await place.importer.import_file("ann", b"")
+    assert (report.imported, report.skipped) == (4, 1)
+    assert report.conversations[:2] == ("c0", "c2")
+    assert report.conversations[2] != "c3"
+    assert len(await kept(place)) == 5
+
+
+async def test_what_came_before_the_end_of_a_broken_file_is_stored(place, monkeypatch):
+    reading(monkeypatch, entry(1), entry(2), BadRequest("Broken.", code="import_unreadable"))
+    with pytest.raises(BadRequest, match="Broken"):
+        await place.importer.import_file("ann", b"")
+    assert len(await kept(place)) == 2
+
+
+async def test_many_conversations_take_few_transactions(place, monkeypatch):
+    writing, begun = place.store.writing, []
+
+    def counted():
+        begun.append(1)
+        return writing()
+
+    monkeypatch.setattr(place.store, "writing", counted)
+    reading(monkeypatch, *map(entry, range(300)))
+    assert (await place.importer.import_file("ann", b"")).imported == 300
+    assert len(begun) <= 4
 
 
 async def test_a_file_of_nothing_is_refused(place):

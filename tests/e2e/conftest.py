@@ -24,7 +24,7 @@ class Server:
     """A running `duologue serve`. Its output is gathered as it comes, so that it never blocks on a full pipe."""
 
     def __init__(self, folder: Path, *arguments: str, **environment: str) -> None:
-        self.port = free_port()
+        self.port = int(environment.get("DUOLOGUE_PORT", 0)) or free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.data = folder / "data"
         self.lines: list[str] = []
@@ -46,8 +46,9 @@ class Server:
             stderr=subprocess.STDOUT,
             text=True,
             cwd=folder,
-            # A voice takes a second of a core to load: those who need one say so.
-            env=clean | {"DUOLOGUE_VOICE__ENABLED": "false"} | environment,
+            # A voice takes a second of a core to load, and `process` is to be the gateway: those who need a voice or the
+            # parent that watches the gateway say so.
+            env=clean | {"DUOLOGUE_VOICE__ENABLED": "false", "DUOLOGUE_SUPERVISE": "false"} | environment,
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -84,15 +85,15 @@ class Server:
         return self
 
     def status(self) -> dict[str, object]:
-        answer: dict[str, object] = httpx.get(f"{self.url}/status").json()
+        answer: dict[str, object] = httpx.get(f"{self.url}/status", timeout=60).json()
         return answer
 
     def worker(self) -> dict[str, object]:
         """The first worker's row."""
-        row: dict[str, object] = httpx.get(f"{self.url}/workers").json()["workers"][0]
+        row: dict[str, object] = httpx.get(f"{self.url}/workers", timeout=60).json()["workers"][0]
         return row
 
-    def until(self, true: Callable[[], bool], seconds: float = 10.0) -> None:
+    def until(self, true: Callable[[], bool], seconds: float = 60.0) -> None:
         """Look again until it is true."""
         import time
 
@@ -106,7 +107,7 @@ class Server:
         if self.process.poll() is None:
             self.process.send_signal(how)
         try:
-            code = self.process.wait(10)
+            code = self.process.wait(60)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
@@ -159,7 +160,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.fixture(scope="session")
 def bundled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One server with the bundled model, as a stranger starts it."""
-    running = Server(tmp_path_factory.mktemp("bundled"))
+    running = Server(tmp_path_factory.mktemp("bundled"), DUOLOGUE_SUPERVISE="true")
     try:
         yield running.ready()
     finally:

@@ -2,7 +2,9 @@
 
 import json
 import os
+import re
 import signal
+from pathlib import Path
 
 import httpx
 import openai
@@ -281,3 +283,24 @@ def test_the_model_answers_again_after_its_worker_was_killed(bundled, client):
     os.kill(bundled.worker()["process"], signal.SIGKILL)
     bundled.until(lambda: bundled.status()["restarts"] == before + 1)
     assert ask(client, "Hello").message.content
+
+
+EXAMPLES = {
+    "Hello! Who are you?": r"duologue-mini",
+    "What is 6 times 7?": r"\b42\b",
+    "Which is larger, 12 or 21?": r"^21 is larger",
+    "Tell me a joke": r"\?.+\.$",
+}
+"""What the first screen offers, and what every answer must contain."""
+
+
+def test_the_examples_of_the_first_screen_are_answered_rightly_ten_times_of_ten(bundled):
+    words = (Path(__file__).parents[2] / "web/src/language/en/chat/welcome.ts").read_text()
+    (listed,) = re.findall(r"bundledExamples: (\[.*\])", words)
+    assert json.loads(listed) == list(EXAMPLES)
+    for question, expected in EXAMPLES.items():
+        for seed in range(10):
+            body = {"messages": [{"role": "user", "content": question}], "max_tokens": 100, "seed": seed}
+            answer = httpx.post(f"{bundled.url}/v1/chat/completions", json=body, timeout=60).json()
+            text = answer["choices"][0]["message"]["content"].strip()
+            assert re.search(expected, text, re.DOTALL), (question, text)

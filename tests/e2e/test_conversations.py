@@ -23,7 +23,7 @@ from duologue.errors import Problem
 
 pytestmark = [pytest.mark.system, pytest.mark.anyio]
 
-SLOW = "/pace 20\n/say one two three four five six seven eight nine ten"
+SLOW = "/pace 150\n/say one two three four five six seven eight nine ten"
 ENDLESS = "/say begun\n/hang"
 
 
@@ -194,7 +194,7 @@ async def test_a_stopped_reply_keeps_its_words_at_once_and_is_no_error(talk):
 
 
 async def test_a_reply_stopped_in_mid_word_goes_on_in_the_same_message(talk):
-    run = await talk.say("/pace 5\n/say one two three four five six seven eight")
+    run = await talk.say("/pace 500\n/say one two three four five six seven eight")
     await talk.until_text(run, "three")
     await talk.stop(run)
     stopped = await talk.last()
@@ -283,7 +283,7 @@ async def test_a_second_message_is_refused_while_a_reply_is_running_unless_told_
 
 
 async def test_a_queued_message_is_the_next_turn_when_the_reply_is_done(talk):
-    run = await talk.say("/pace 30\n/say one two three four")
+    run = await talk.say("/pace 400\n/say one two three four")
     waiting = await talk.wait("/say five", "queue", "q" + talk.id[:30])
     assert waiting["pending"]["content"] == content("/say five")
     assert [one["id"] for one in (await talk.load())["pending"]] == ["q" + talk.id[:30]]
@@ -291,7 +291,7 @@ async def test_a_queued_message_is_the_next_turn_when_the_reply_is_done(talk):
     again = await talk.wait("/say five", "queue", "q" + talk.id[:30])
     await talk.events(again["id"])
     assert await talk.texts() == [
-        "/pace 30\n/say one two three four",
+        "/pace 400\n/say one two three four",
         "one two three four",
         "/say five",
         "five",
@@ -321,7 +321,7 @@ async def test_what_waits_behind_a_stopped_reply_stays_and_is_not_sent(talk):
 
 
 async def test_a_message_that_steers_goes_into_the_run_at_its_next_step(talk):
-    run = await talk.say("/pace 30\n/say one two three four")
+    run = await talk.say("/pace 500\n/say one two three four")
     await talk.until_text(run, "one")
     await talk.wait("/say turned", "steer")
     events = await talk.events(run)
@@ -330,8 +330,8 @@ async def test_a_message_that_steers_goes_into_the_run_at_its_next_step(talk):
 
 
 async def test_a_message_that_steered_and_is_sent_again_is_not_taken_twice(talk):
-    run = await talk.say("/pace 10\n/say one two three four")
-    steering = {"id": new_id(), "content": content("/pace 30\n/say turned and turned again")}
+    run = await talk.say("/pace 300\n/say one two three four")
+    steering = {"id": new_id(), "content": content("/pace 400\n/say turned and turned again")}
     await talk.client.api("POST", f"/api/runs/{run}/steer", steering)
     await talk.until_text(run, "turned")
     again = await talk.client.api("POST", f"/api/runs/{run}/steer", steering)
@@ -532,7 +532,7 @@ async def test_a_server_that_is_stopped_in_order_loses_nothing_and_tells_its_vie
         await client.status()
         server.process.send_signal(signal.SIGTERM)
     assert heard[-1][1]["outcome"] == "interrupted"
-    server.process.wait(15)
+    server.process.wait(60)
     server = again()
     async with Client(server.url) as client:
         talk.client = client

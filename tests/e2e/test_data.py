@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from uuid import uuid4
 
+import anyio
 import httpx
 import pytest
 from tests.support.conversation_client import (
@@ -18,6 +19,7 @@ from tests.support.conversation_client import (
     fetch,
     text_of,
 )
+from tests.support.hostile_files import LAYERS
 from tests.support.sample_files import HEIC, drawing, encoded, opened, pdf, scanned_pdf, svg, turned, wav
 from tests.support.store_fixtures import drop_schema, make_schema
 
@@ -116,6 +118,28 @@ async def test_a_file_is_given_back_in_ranges_and_never_as_a_page_that_runs(clie
     small = fetch(f"{server.url}/api/blobs/{hash}/thumbnail?side=32")
     width, height = opened(small.content).size
     assert width < height
+
+
+async def test_a_drawing_that_no_renderer_survives_is_refused_and_nothing_else_notices(client, server):
+    """400 layers in 8.5 KB: they ended the server that drew them."""
+    before = len(server.lines)
+    hash = (await client.upload(LAYERS, "drawing.svg"))["hash"]
+    good = (await client.upload(encoded(drawing(640, 480)), "good.png"))["hash"]
+    async with httpx.AsyncClient(base_url=server.url, timeout=60) as http, anyio.create_task_group() as group:
+        answers = []
+
+        async def ask() -> None:
+            answers.append(await http.get(f"/api/blobs/{hash}/thumbnail?side=96"))
+            group.cancel_scope.cancel()
+
+        group.start_soon(ask)
+        while True:
+            assert (await http.get("/health")).status_code == 200
+    assert answers[0].status_code == 404
+    assert "cannot be read" in answers[0].json()["error"]["message"]
+    assert fetch(f"{server.url}/api/blobs/{good}/thumbnail?side=96").status_code == 200
+    server.wait_for("a decoder .* was ended")
+    assert len([line for line in server.lines[before:] if "decoder" in line]) == 1
 
 
 # ---- temporary chats
@@ -283,8 +307,8 @@ async def test_the_same_on_postgresql_through_a_kill_and_a_search(serve, postgre
         assert await talk.ask(f"/say The boat is {word}.") == f"The boat is {word}."
         hits = (await client.api("GET", f"/api/search?q={word}"))["hits"]
         assert {hit["role"] for hit in hits} == {"user", "assistant"}
-        run = await talk.say("/pace 10\n/say " + " ".join(f"word{n}" for n in range(150)))
-        before = await talk.until_text(run, "word90")
+        run = await talk.say("/pace 60\n/say " + " ".join(f"word{n}" for n in range(150)))
+        before = await talk.until_text(run, "word30")
         assert displayed_texts(before)
         for nul in ("?folder=%00", "?tag=%00", f"/{talk.id}?leaf=%00"):
             assert fetch(f"{server.url}/api/conversations{nul}").status_code < 500

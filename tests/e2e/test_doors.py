@@ -151,3 +151,17 @@ def listening(process: int) -> set[int]:
         for row in rows
         if row[3] == "0A" and f"socket:[{row[9]}]" in inodes
     }
+
+
+def test_a_guesser_is_refused_at_every_door_and_the_right_key_is_not(serve):
+    server = serve("--engine", "scripted", DUOLOGUE_KEY=KEY).ready()
+    with httpx.Client(base_url=server.url) as guesser:
+        answers = [guesser.get("/status", headers={"x-api-key": f"guess {number}"}) for number in range(12)]
+        assert [answer.status_code for answer in answers] == [401] * 10 + [429] * 2
+        assert 1 <= int(answers[-1].headers["retry-after"]) <= 6
+        assert guesser.post("/api/session", json={"key": "another"}).status_code == 429
+        assert refused(server.port, "/ws/chat", additional_headers={"x-api-key": "one more"}) == 429
+        assert guesser.get("/status", headers={"x-api-key": KEY}).status_code == 200
+        assert guesser.post("/api/session", json={"key": KEY}).status_code == 200
+        large = guesser.post("/api/session", content=b"x" * 5000)
+        assert (large.status_code, large.json()["error"]["code"]) == (413, "too_large")

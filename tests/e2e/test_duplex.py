@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 import pytest
 from tests.e2e.conftest import Server
+from tests.support.synthetic_voices import HEARS_ESPEAK
 from websockets.sync.client import connect
 
 pytestmark = [
@@ -45,7 +46,7 @@ def spoken(server: Server, text: str) -> array[float]:
 @pytest.fixture
 def talking(serve: Callable[..., Server]) -> Server:
     """A server with the bundled model and the bundled voice."""
-    server = serve(DUOLOGUE_VOICE__ENABLED="true").ready()
+    server = serve(DUOLOGUE_VOICE__ENABLED="true", **HEARS_ESPEAK).ready()
     server.until(lambda: httpx.get(f"{server.url}/api/capabilities").json()["voice"]["state"] == "ready", 60)
     return server
 

@@ -3,10 +3,12 @@
 import io
 import json
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
 import pytest
+from tests.support.bombs import zipped
 
 pytestmark = pytest.mark.system
 
@@ -94,3 +96,21 @@ def test_what_is_no_import_is_refused_with_a_sentence(client, data):
     assert answer.status_code == 400
     assert answer.json()["error"]["code"] in ("import_unknown", "import_unreadable")
     assert "Traceback" not in answer.text
+
+
+def test_an_archive_that_unpacks_to_anything_keeps_nobody_waiting_and_leaves_nothing(serve):
+    server = serve("--engine", "scripted").ready()
+    bomb = zipped("conversations.json", b"[", b" " * 2**20, times=30)
+    with (
+        httpx.Client(base_url=server.url, timeout=120) as client,
+        httpx.Client(base_url=server.url, timeout=120) as other,
+        ThreadPoolExecutor(1) as threads,
+    ):
+        reading = threads.submit(client.post, "/api/import", content=bomb)
+        while not reading.done():
+            assert other.get("/health").status_code == 200
+        answer = reading.result()
+        assert (answer.status_code, answer.json()["error"]["code"]) == (400, "import_unknown")
+        assert taken(client, (SAMPLES / "chatgpt.json").read_bytes())["imported"] == 1
+    assert list((server.data / "incoming").iterdir()) == []
+    assert "Traceback" not in server.output

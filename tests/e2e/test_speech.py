@@ -14,6 +14,7 @@ import anyio
 import httpx
 import pytest
 from openai import AsyncOpenAI, OpenAI
+from tests.support.synthetic_voices import HEARS_ESPEAK
 from websockets.asyncio.client import ClientConnection, connect
 
 from duologue.media import recordings, sniff, wav
@@ -159,7 +160,7 @@ async def test_a_chat_is_spoken_while_it_is_written(speaking: Any) -> None:
     async with chat_socket(speaking) as socket:
         heard = await Talker(socket).asks(
             messages=asking("one two three"),
-            tts={"enabled": True, "audio_format": "s16", "ref_audio_data": "AAAA"},
+            tts={"enabled": True, "audio_format": "s16", "ref_audio_data": "AAAAAA=="},
         )
     text = heard[-1]["text"]
     words = [word for message in heard for word in message.get("words", ())]
@@ -242,7 +243,7 @@ def bundled_voice(lasting: Callable[..., Any]) -> Any:
         pytest.importorskip(library, reason=f"{library} is not installed: the bundled voice is not tested")
     if find_spec("duologue.engines.sphinx.engine") is None:
         pytest.skip("this version has no recogniser of its own")
-    return voiced(lasting("--engine", "scripted", DUOLOGUE_VOICE__ENABLED="true"))
+    return voiced(lasting("--engine", "scripted", DUOLOGUE_VOICE__ENABLED="true", **HEARS_ESPEAK))
 
 
 SAID = "What can you do?"

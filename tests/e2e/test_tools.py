@@ -50,7 +50,7 @@ def settings(folder: Path, **runs: object) -> list[str]:
         "odd": {"command": sys.executable, "args": [str(SERVERS / "odd.py")]},
     }
     file = folder / "settings.yaml"
-    file.write_text(json.dumps({"mcp": {"servers": servers}, "runs": {"tool_s": 1.0, **runs}}))
+    file.write_text(json.dumps({"mcp": {"servers": servers}, "runs": {"tool_s": 6.0, **runs}}))
     return ["--engine", "scripted", "--config", str(file)]
 
 
@@ -184,7 +184,7 @@ async def test_a_tool_that_never_answers_is_given_up_and_the_reply_goes_on(clien
     done = (await talk.events(await talk.say(tool_call_script({"name": "hang", "arguments": {}}))))[-1][1]
     assert done["outcome"] == "limit"
     [tool] = await tools_of(talk)
-    assert (tool["call"]["state"], "1 seconds" in text_of(tool)) == ("failed", True)
+    assert (tool["call"]["state"], "6 seconds" in text_of(tool)) == ("failed", True)
 
 
 async def test_a_tool_server_that_dies_fails_the_call_and_is_there_again(talk, with_tools):

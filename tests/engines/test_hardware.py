@@ -12,7 +12,9 @@ import pytest
 
 from duologue.engines import hardware
 from duologue.engines.hardware import MachineLimits, describe, machine_limits, probe_hardware
+from duologue.engines.llama.library import list_cards
 from duologue.models.fit import Hardware
+from duologue.models.placement import Card
 
 GB = 10**9
 
@@ -89,6 +91,25 @@ def test_an_engine_that_breaks_in_its_own_process_sees_no_card(monkeypatch, tmp_
     monkeypatch.setattr(hardware, "CARD_COMMAND", "import os; os.abort()")
     machine, _ = hardware.HardwareProbe()(tmp_path)
     assert machine.card_memory == 0
+
+
+def test_the_cards_are_listed_by_a_process_of_their_own(monkeypatch) -> None:
+    listed = b'[{"number":1,"name":"H100","free":8,"library_name":"CUDA1"}]'
+    monkeypatch.setattr(
+        subprocess, "run", lambda *_, **__: SimpleNamespace(stdout=b"a driver says hello\n" + listed + b"\n")
+    )
+    assert hardware.list_cards() == (Card(1, "H100", 8, "CUDA1"),)
+
+
+def test_the_real_engine_lists_its_cards_as_it_does_in_this_process() -> None:
+    numbers = [card.number for card in hardware.list_cards()]
+    assert numbers == [card.number for card in list_cards()]
+
+
+@pytest.mark.parametrize("command", ["import os; os.abort()", "print('no list')", "pass"])
+def test_an_engine_that_breaks_lists_no_cards(monkeypatch, command) -> None:
+    monkeypatch.setattr(hardware, "CARDS_COMMAND", command)
+    assert hardware.list_cards() == ()
 
 
 def test_mapped_model_files_are_not_free(monkeypatch, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 import pytest
 from msgspec import Struct
 
-from duologue.engines.options import Device, parse_device, read_options
+from duologue.engines.options import read_options
 from duologue.errors import StartFailed
 
 
@@ -35,27 +35,3 @@ def test_an_option_of_nothing_like_it_lists_those_there_are():
 def test_a_wrong_type_says_which_option():
     with pytest.raises(StartFailed, match="threads"):
         read_options(Options, {"threads": "many"}, "x")
-
-
-@pytest.mark.parametrize(
-    ("text", "device"),
-    [
-        ("", Device()),
-        ("auto", Device()),
-        ("cpu", Device("cpu")),
-        ("cuda", Device("cuda")),
-        ("CUDA:1", Device("cuda", 1)),
-        ("gpu:0", Device("cuda")),
-    ],
-)
-def test_devices_go_by_their_usual_names(text, device):
-    assert parse_device(text) == device
-
-
-def test_a_device_that_is_none_is_said():
-    with pytest.raises(StartFailed, match="no device 'tpu'"):
-        parse_device("tpu")
-
-
-def test_only_cards_are_counted():
-    assert [Device("cuda", 1).name, Device("cpu").name] == ["cuda:1", "cpu"]

@@ -1,8 +1,10 @@
 import pytest
 
 from duologue.engines.weights import (
+    archive_command,
     check_files,
     fetch_command,
+    files_below,
     find_folder,
     hub_command,
     missing_weights,
@@ -59,3 +61,18 @@ def test_a_half_fetched_model_names_the_file_it_lacks(tmp_path):
         check_files("whisper", tmp_path, ("config.json", "model.bin"))
     (tmp_path / "model.bin").write_bytes(b"x")
     check_files("whisper", tmp_path, ("config.json", "model.bin"))
+
+
+def test_an_archive_is_unpacked_beside_the_other_models(tmp_path):
+    make, fetch = archive_command("https://example.org/files", tmp_path / "my models" / "small")
+    assert make == f"mkdir -p '{tmp_path}/my models'"
+    assert (
+        fetch == f"curl -L --fail https://example.org/files/small.tar.bz2 | tar -xj -C '{tmp_path}/my models'"
+    )
+
+
+def test_files_are_listed_a_few_levels_deep(tmp_path):
+    for name in ("b.onnx", "data/a.txt", "data/x/y.txt", "data/x/y/too-deep.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    assert files_below(tmp_path) == ["b.onnx", "data/a.txt", "data/x/y.txt"]

@@ -70,6 +70,20 @@ class Caller:
         await self.says("audio_chunk", audio_base64=SECOND, **fields)
         return await self.hears()
 
+    def breaks_off(self) -> None:
+        """The connection is lost, without a word."""
+        self.socket.transport.abort()
+
+    async def closes(self, code: int) -> None:
+        """Close as clients do; 1005 is no code at all."""
+        if code != 1005:
+            await self.socket.close(code)
+            return
+        with suppress(ConnectionClosed):
+            self.socket.protocol.send_close()
+            self.socket.send_data()
+        await self.socket.wait_closed()
+
     async def is_closed(self) -> tuple[int | None, str | None]:
         with anyio.fail_after(5), suppress(ConnectionClosed):
             async for _ in self.socket:

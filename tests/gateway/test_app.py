@@ -10,6 +10,7 @@ from duologue.config import load
 from duologue.errors import EngineFailed
 from duologue.gateway.app import Gateway
 from duologue.gateway.server import public_app
+from duologue.media import call_sound
 from duologue.wire.worker_protocol import LoadSpec
 
 pytestmark = pytest.mark.anyio
@@ -61,6 +62,7 @@ async def test_the_page_can_ask_what_there_is(browser):
         "voice": False,
         "speech": False,
         "transcription": False,
+        "recording": call_sound.available(),
         "conversations": True,
         "models": True,
         "admin": True,
@@ -92,6 +94,27 @@ async def test_a_body_over_the_limit_is_refused_with_the_settings_name(tmp_path)
         answer = await asking.post("/v1/chat/completions", content=bytes(2**20 + 1))
     assert answer.status_code == 413
     assert "limits.body_mb" in answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("path", "most", "setting"),
+    [
+        ("/v1/audio/speech", 6 * 2**20 + 2**16, "limits.text_mb"),
+        ("/v1/model/load", 6 * 2**20 + 2**16, "limits.text_mb"),
+        ("/api/keys", 6 * 2**20 + 2**16, "limits.text_mb"),
+        ("/api/nothing", 6 * 2**20 + 2**16, "limits.text_mb"),
+        ("/v1/audio/transcriptions", 25 * 2**20 + 2**16, "limits.audio_mb"),
+        ("/v1/chat/completions", 64 * 2**20, "limits.body_mb"),
+    ],
+)
+async def test_every_route_has_a_limit_of_its_kind(tmp_path, path, most, setting):
+    async with client(made(tmp_path)) as asking:
+        headers = {"Content-Length": str(most + 1), "Content-Type": "application/json"}
+        refused = await asking.post(path, content=b"", headers=headers)
+        assert refused.status_code == 413
+        assert setting in refused.json()["error"]["message"]
+        headers["Content-Length"] = str(most)
+        assert (await asking.post(path, content=b"", headers=headers)).status_code != 413
 
 
 async def test_an_invalid_request_is_400_in_openais_shape(browser):

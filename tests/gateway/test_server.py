@@ -17,6 +17,13 @@ def test_a_server_that_others_reach_without_a_key_does_not_start(tmp_path):
     assert failure.value.param == "key"
 
 
+def test_a_server_that_others_reach_with_a_key_that_can_be_guessed_does_not_start(tmp_path):
+    flags = {"data": str(tmp_path), "engine": "scripted", "host": "0.0.0.0", "insecure_http": True}
+    with pytest.raises(StartFailed, match="at least 20") as failure:
+        serve(load(None, {"DUOLOGUE_KEY": "a"}, flags), announce=lambda line: None)
+    assert failure.value.param == "key"
+
+
 @pytest.mark.anyio
 async def test_the_public_app_refuses_foreign_hosts(tmp_path):
     settings = load(None, {}, {"data": str(tmp_path), "engine": "scripted"})

@@ -68,6 +68,7 @@ async def test_the_terminal_is_told_once_what_of_the_voice_cannot_be_used(tmp_pa
         detector=SpeechEngineStatus("ready", "silero"),
         recogniser=SpeechEngineStatus("failed", "whisper", detail="Its package is missing."),
         speaker=SpeechEngineStatus("failed", "kokoro", detail="Its weights are missing."),
+        turn_end=SpeechEngineStatus("failed", "smart_turn", detail="Its file is damaged."),
     )
     for state in ("loading", "ready", "ready"):
         view.state = state
@@ -75,10 +76,11 @@ async def test_the_terminal_is_told_once_what_of_the_voice_cannot_be_used(tmp_pa
     assert lines == [
         "Speech recognition is unavailable: Its package is missing.",
         "Speech output is unavailable: Its weights are missing.",
+        "Turns end by their words alone: Its file is damaged.",
     ]
     view.state, view.detail = "failed", "There is no memory."
     messages.update(pool, voice)
-    assert lines[2:] == ["The voice cannot be used: There is no memory."]
+    assert lines[3:] == ["The voice cannot be used: There is no memory."]
 
 
 async def test_a_terminal_that_has_gone_ends_nothing(tmp_path):

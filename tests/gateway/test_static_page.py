@@ -290,6 +290,7 @@ async def test_the_preview_may_be_framed_by_the_page_and_reach_nothing(previewin
     assert "connect-src" not in policy
     assert "allow-same-origin" not in policy
     assert answer.headers["x-frame-options"] == "SAMEORIGIN"
+    assert answer.headers["connection-allowlist"] == "(response-origin)"
 
 
 @pytest.mark.anyio

@@ -3,9 +3,17 @@
 import json
 
 import pytest
+from fastapi import FastAPI, Request
+from starlette.types import Message
 
-from duologue.errors import BadRequest, Busy, EngineFailed, Unauthorized
-from duologue.http.error_responses import problem_body, problem_headers, problem_status, refuse
+from duologue.errors import BadRequest, Busy, EngineFailed, Problem, QueueFull, Unauthorized, Unavailable
+from duologue.http.error_responses import (
+    exception_handlers,
+    problem_body,
+    problem_headers,
+    problem_status,
+    refuse,
+)
 
 
 def test_openai_clients_get_message_type_param_and_code():
@@ -19,6 +27,13 @@ def test_openai_clients_get_message_type_param_and_code():
             "request_id": "r1",
         }
     }
+
+
+def test_the_values_of_a_sentence_go_beside_it():
+    problem = Problem("Only 3 are free.", code="disk_full", values={"free": 3, "folder": "/m"})
+    for path in ("/v1/models", "/api/models"):
+        assert problem_body(problem, path)["error"]["values"] == {"free": 3, "folder": "/m"}
+    assert "values" not in problem_body(Busy("x"), "/api/models")["error"]
 
 
 @pytest.mark.parametrize(
@@ -49,6 +64,25 @@ def test_a_bug_of_ours_shows_its_request_id_and_nothing_of_itself():
 def test_a_missing_key_is_asked_for_as_a_bearer():
     assert problem_headers(Unauthorized("x"))["www-authenticate"] == "Bearer"
     assert "www-authenticate" not in problem_headers(Busy("x"))
+
+
+@pytest.mark.parametrize(
+    ("problem", "seconds"),
+    [
+        (Busy("x"), "2"),
+        (Unavailable("x"), "5"),
+        (Busy("x", retry_after=0.2), "1"),
+        (QueueFull("x", retry_after=41.2), "42"),
+        (Busy("x", retry_after=1e9), "3600"),
+    ],
+)
+def test_who_should_try_again_is_told_when(problem, seconds):
+    assert problem_headers(problem)["retry-after"] == seconds
+
+
+@pytest.mark.parametrize("problem", [BadRequest("x"), EngineFailed("x", retry_after=3), ValueError("x")])
+def test_other_errors_invite_nobody_to_try_again(problem):
+    assert "retry-after" not in problem_headers(problem)
 
 
 async def sent(scope, problem):
@@ -90,3 +124,25 @@ async def test_a_socket_is_refused_over_http_where_the_server_can():
 async def test_a_socket_is_closed_unaccepted_where_the_server_cannot():
     (close,) = await sent({"type": "websocket"}, Busy("Wait."))
     assert close == {"type": "websocket.close", "code": 1008, "reason": "Wait."}
+
+
+@pytest.mark.anyio
+async def test_a_client_that_leaves_while_it_sends_is_no_error_of_the_server(caplog):
+    app = FastAPI(exception_handlers=exception_handlers())
+
+    @app.post("/v1/size")
+    async def size(request: Request) -> int:
+        return len(await request.body())
+
+    answers: list[Message] = []
+
+    async def receive() -> Message:
+        return {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        answers.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": "/v1/size", "headers": [], "query_string": b""}
+    await app(scope, receive, send)
+    assert answers[0]["status"] == 400
+    assert not caplog.records

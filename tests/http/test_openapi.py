@@ -43,7 +43,7 @@ def test_a_union_of_events_is_documented_with_each_of_them() -> None:
     description = documented(answers=RunEvent, media="text/event-stream")
     assert description, "it is there before it is made"
     schema = dict(description.items())["responses"]["200"]["content"]["text/event-stream"]["schema"]
-    assert len(schema["anyOf"]) == 11
+    assert len(schema["anyOf"]) == 12
 
 
 def test_an_answer_without_a_body_has_no_schema() -> None:

@@ -27,9 +27,10 @@ def test_every_kind_is_measured_and_shown(kind):
     data = encoded(drawing(), kind)
     assert images.inspect(data) == (f"image/{kind.lower()}", 64, 48)
     shown = images.for_model(data, 4.0)
+    given = shown.data or data
     assert shown.mime in ("image/png", "image/jpeg")
-    assert (shown.width, shown.height) == opened(shown.data).size == (64, 48)
-    assert (colour(shown.data, 4, 24), colour(shown.data, 60, 24)) == ("blue", "red")
+    assert (shown.width, shown.height) == opened(given).size == (64, 48)
+    assert (colour(given, 4, 24), colour(given, 60, 24)) == ("blue", "red")
 
 
 def test_an_icon_is_shown():
@@ -56,7 +57,7 @@ def test_a_turned_picture_is_upright():
 @pytest.mark.parametrize("kind", ["PNG", "JPEG"])
 def test_what_is_right_already_is_not_made_anew(kind):
     data = encoded(drawing(), kind)
-    assert images.for_model(data, 4.0).data is data
+    assert images.for_model(data, 4.0) == images.Picture(b"", f"image/{kind.lower()}", 64, 48)
 
 
 def test_where_a_picture_was_taken_is_not_given_on():
@@ -123,7 +124,7 @@ def test_an_animation_shows_its_first_picture():
     shown = images.for_model(encoded(frames[0], "GIF", save_all=True, append_images=frames[1:]), 4.0)
     assert colour(shown.data, 4, 4) == "blue"
     animated = encoded(frames[0], "PNG", save_all=True, append_images=frames[1:])
-    assert images.for_model(animated, 4.0).data is not animated
+    assert images.for_model(animated, 4.0).data
 
 
 @pytest.mark.parametrize(
@@ -162,29 +163,29 @@ def test_a_huge_drawing_is_drawn_within_the_cap():
         '<style>rect {{ fill: url("{}") }}</style><rect width="20" height="10" fill="#fff"/>',
     ],
 )
-def test_a_drawing_reads_no_file_of_this_machine(inside, tmp_path):
+@pytest.mark.parametrize("is_within", [False, True])
+def test_a_drawing_reads_no_file_of_this_machine(inside, is_within, tmp_path):
     secret = tmp_path / "secret.png"
     secret.write_bytes(encoded(Image.new("RGB", (20, 10), "red")))
-    shown = opened(images.for_model(svg(inside.format(secret)), 4.0).data).convert("RGB")
+    drawn = svg(inside.format(secret))
+    if is_within:
+        data = base64.b64encode(drawn).decode()
+        drawn = svg(f'<image width="20" height="10" href="data:image/svg+xml;base64,{data}"/>')
+    shown = opened(images.for_model(drawn, 4.0).data).convert("RGB")
     assert "red" not in {colour(encoded(shown), x, y) for x in (5, 100, 700) for y in (5, 200)}
 
 
-@pytest.mark.parametrize(
-    "inside",
-    [
-        '<filter id="f"><feMorphology radius="500"/></filter><rect width="20" height="10" filter="url(#f)"/>',
-        '<filter id="f"><feMorphology radius="500"/></filter><rect width="20" height="10" style="filter:url(#f)"/>',
-        '<style>rect{filter: url(#f);}</style><filter id="f"><feFlood/></filter><rect width="20" height="10"/>',
-    ],
-)
-def test_filters_are_left_out_and_the_rest_is_drawn(inside):
-    assert opened(images.for_model(svg(inside), 4.0).data).getpixel((300, 100)) == (0, 0, 0)
-
-
-def test_a_drawing_that_names_its_parts_without_end_is_refused():
-    layers = "".join(f'<g id="l{n + 1}">' + f'<use href="#l{n}"/>' * 10 + "</g>" for n in range(20))
-    with pytest.raises(TooLarge, match="too many parts"):
-        images.for_model(svg(f'<g id="l0"><rect/></g>{layers}'), 4.0)
+def test_a_drawing_keeps_its_filters():
+    shown = opened(
+        images.for_model(
+            svg(
+                '<filter id="f"><feFlood flood-color="blue"/></filter>'
+                '<rect width="20" height="10" filter="url(#f)"/>'
+            ),
+            4.0,
+        ).data
+    )
+    assert shown.getpixel((300, 100)) == (0, 0, 255)
 
 
 def test_a_drawing_that_names_itself_is_drawn():
@@ -192,11 +193,6 @@ def test_a_drawing_that_names_itself_is_drawn():
         images.for_model(svg('<g id="a"><use href="#a"/><rect width="20" height="10"/></g>'), 4.0).width
         == 768
     )
-
-
-def test_a_drawing_nested_without_end_is_refused():
-    with pytest.raises(BadRequest):
-        images.for_model(svg("<g>" * 20_000 + "</g>" * 20_000), 4.0)
 
 
 def test_a_drawing_may_carry_a_picture_within():
@@ -227,7 +223,16 @@ def test_a_drawing_of_many_megabytes_is_refused():
 
 @pytest.mark.parametrize("side", [16, 64, 200])
 @pytest.mark.parametrize(
-    "data", [encoded(drawing(640, 480)), turned(), HEIC, svg("<rect/>"), encoded(drawing(640, 480, "RGBA"))]
+    "data",
+    [
+        encoded(drawing(640, 480)),
+        encoded(drawing()),
+        encoded(drawing(), "JPEG"),
+        turned(),
+        HEIC,
+        svg("<rect/>"),
+        encoded(drawing(640, 480, "RGBA")),
+    ],
 )
 def test_a_thumbnail_fits_its_square(data, side):
     made = images.thumbnail(data, side)
@@ -251,7 +256,7 @@ def bomb(width: int, height: int) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
 
 
-@pytest.mark.parametrize("size", [(12_000, 9_000), (40_000, 40_000)])
+@pytest.mark.parametrize("size", [(13_000, 10_000), (40_000, 40_000)])
 @pytest.mark.parametrize("what", ["inspect", "shown", "thumbnail"])
 def test_a_bomb_is_refused_before_it_is_decoded(size, what, monkeypatch):
     monkeypatch.setattr(Image.Image, "load", lambda self: pytest.fail("decoded"))
@@ -260,7 +265,7 @@ def test_a_bomb_is_refused_before_it_is_decoded(size, what, monkeypatch):
         "shown": lambda data: images.for_model(data, 4.0),
         "thumbnail": lambda data: images.thumbnail(data, 64),
     }
-    with pytest.raises(TooLarge, match="more than 100 megapixels") as refused:
+    with pytest.raises(TooLarge, match="more than 120 megapixels") as refused:
         calls[what](bomb(*size))
     assert refused.value.code == "image_too_large"
 
@@ -283,8 +288,8 @@ def test_a_broken_picture_is_refused_with_a_sentence(data):
     assert refused.value.code == "image_unreadable"
 
 
-def test_pixels_become_a_picture():
-    made = images.of_pixels(bytes([0, 0, 255] * 6), 3, 2)
+def test_what_was_drawn_becomes_a_picture():
+    made = images.of_drawing(Image.new("RGB", (3, 2), "blue"))
     assert (made.mime, made.width, made.height) == ("image/png", 3, 2)
     assert colour(made.data, 1, 1) == "blue"
     assert io.BytesIO(made.data).read(4) == b"\x89PNG"

@@ -1,5 +1,6 @@
 """Compressed sound of every kind, as mono float32 at 16 kHz."""
 
+import io
 import sys
 
 import pytest
@@ -48,3 +49,18 @@ def test_without_the_extra_the_sentence_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "av", None)
     with pytest.raises(Unsupported, match=r"duologue\[voice\]"):
         recordings.read_recording(b"ID3", "audio/mpeg")
+
+
+def test_a_file_of_opus_becomes_webm_that_can_be_seeked_in_even_if_it_broke_off():
+    encoder = recordings.Compressor("opus_stereo", 24_000)
+    ogg = b"".join(encoder.feed(b"\1\0\2\0" * 24_000) for _ in range(10)) + encoder.finish()
+    with av.open(io.BytesIO(recordings.to_webm(ogg))) as file:
+        assert file.duration == pytest.approx(10e6, abs=0.1e6)
+        assert file.streams.audio[0].codec_context.layout.name == "stereo"
+    with av.open(io.BytesIO(recordings.to_webm(ogg[: len(ogg) // 2]))) as file:
+        assert 3e6 < file.duration < 7e6
+
+
+def test_what_is_no_ogg_becomes_no_webm():
+    with pytest.raises(BadRequest, match="broken"):
+        recordings.to_webm(b"OggS, it says")

@@ -109,3 +109,11 @@ def test_the_bundled_model_answers_to_its_name(
 def test_a_split_model_is_called_by_its_stem() -> None:
     assert model_name(Path("/m/Big-00001-of-00002.gguf")) == "Big"
     assert model_name(Path("/m/Small.gguf")) == "Small"
+
+
+def test_the_file_of_a_recommended_model_has_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "Qwen3-4B-Q4_K_M.gguf"
+    path.write_bytes(b"")
+    assert model_name(path) == "qwen3-4b"
+    assert find_model("qwen3-4b", tmp_path) == find_model("Qwen3-4B-Q4_K_M", tmp_path) == path
+    assert model_name(tmp_path / "gpt-oss-120b-mxfp4-00001-of-00003.gguf") == "gpt-oss-120b"

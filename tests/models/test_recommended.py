@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from duologue.models.hub.reference import HubReference, check_file_name, parse
 from duologue.models.hub.repository import HubFile, quantisation_of
-from duologue.models.recommended import BILLION, MILLION, RECOMMENDED
+from duologue.models.recommended import BILLION, MILLION, READ_TOOL_FORMATS, RECOMMENDED
+from duologue.text.toolcalls import TOOL_FORMATS
 
 
 def test_every_model_is_found_by_its_name_and_lies_in_a_repository() -> None:
@@ -25,7 +28,13 @@ def test_sizes_go_with_the_quantisation_in_the_file_name() -> None:
     for model in RECOMMENDED:
         bits = model.size * 8 / model.parameters
         known = quantisation_of(HubFile(model.file, 0))
-        low, high = {"Q8_0": (8, 9), "Q4_K_M": (4.5, 6.5), "MXFP4": (4, 5)}[known]
+        low, high = {
+            "Q8_0": (8, 9),
+            "Q4_K_M": (4.5, 6.5),
+            "UD-Q4_K_M": (4.5, 6.5),
+            "Q4_0": (4, 5.5),
+            "MXFP4": (4, 5),
+        }[known]
         assert low <= bits <= high, model.name
 
 
@@ -45,3 +54,23 @@ def test_first_choices_are_free_and_can_call_tools() -> None:
 def test_a_mixture_uses_fewer_parameters_than_it_has() -> None:
     for model in RECOMMENDED:
         assert 0 < model.active_parameters <= model.parameters
+
+
+def test_every_figure_has_a_source() -> None:
+    for model in RECOMMENDED:
+        assert {"about", "file"} <= model.sources.keys() <= {"about", "file", "licence"}, model.name
+        assert all(address.startswith("https://") for address in model.sources.values()), model.name
+
+
+def test_digests_dates_and_order_are_as_they_should_be() -> None:
+    for model in RECOMMENDED:
+        assert re.fullmatch(r"([0-9a-f]{64})?", model.sha256), model.name
+        assert re.fullmatch(r"20\d\d-(0[1-9]|1[0-2])", model.released), model.name
+    sizes = [model.size for model in RECOMMENDED]
+    assert sizes == sorted(sizes)
+
+
+def test_only_tool_calls_that_are_read_are_an_ability() -> None:
+    assert TOOL_FORMATS.keys() == READ_TOOL_FORMATS
+    for model in RECOMMENDED:
+        assert ("tools" in model.abilities) == (model.tools in TOOL_FORMATS)

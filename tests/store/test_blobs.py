@@ -44,6 +44,16 @@ async def test_a_file_is_there_for_who_put_it_and_whose_messages_name_it(store):
     assert (await store.blobs.get("anna", A)).size == 123
 
 
+async def test_a_users_files_are_added_up_each_once(store):
+    assert await store.blobs.usage("local") == 0
+    for hash, size in ((A, 100), (B, 3_000_000_000), (A, 100)):
+        await store.blobs.put("local", Blob(hash, "image/png", size))
+    await store.blobs.put("anna", Blob(A, "image/png", 100))
+    assert await store.blobs.usage("local") == 3_000_000_100
+    assert await store.blobs.usage("local", without=B) == 100
+    assert await store.blobs.usage("anna") == 100
+
+
 async def test_files_nobody_refers_to_are_found_when_they_are_old_enough(store, clock):
     chat = await conversation(store)
     for hash in (A, B, C, D):

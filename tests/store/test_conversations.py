@@ -49,6 +49,22 @@ async def test_creating_it_again_gives_the_one_that_is_there(store):
     assert again.title == "First"
 
 
+async def test_several_are_created_at_once_or_none(store, clock):
+    await store.conversations.create_all("local", [Conversation(id="a"), Conversation(id="b", updated=7)])
+    assert (await store.conversations.get("local", "a")).updated == clock()
+    assert (await store.conversations.get("local", "b")).updated == 7
+    await store.conversations.create_all("local", [])
+    for ids in (("c", "b"), ("c", "c")):
+        with pytest.raises(BadRequest) as raised:
+            await store.conversations.create_all("local", [Conversation(id=id) for id in ids])
+        assert raised.value.code == "id_taken"
+    await store.conversations.delete("local", "a")
+    assert await store.conversations.existing(["a", "b", "c"]) == {
+        "a": ("local", True),
+        "b": ("local", False),
+    }
+
+
 async def test_an_id_of_someone_else_is_taken(store):
     await store.conversations.create("anna", Conversation(id="a"))
     with pytest.raises(BadRequest) as raised:

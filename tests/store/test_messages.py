@@ -162,6 +162,20 @@ async def test_copied_rows_leave_the_conversation_where_it_is_in_the_list(store,
     assert [one.created for one in await store.messages.all("a")] == [5, 6]
 
 
+async def test_rows_of_several_new_conversations_are_copied_at_once_in_their_order(store, a):
+    await store.conversations.create("local", Conversation(id="b"))
+    new = [row("b", "m0", created=5), row("b", "m1", "m0"), row("a", "m0", created=6), row("a", "m2", "m0")]
+    await store.messages.copy_all("local", new)
+    kept = [*await store.messages.all("b"), *await store.messages.all("a")]
+    assert [one.id for one in kept] == ["m0", "m1", "m0", "m2"]
+    assert [one.sequence for one in kept] == sorted(one.sequence for one in kept)
+    await store.messages.copy_all("local", [])
+    with pytest.raises(BadRequest) as raised:
+        await store.messages.copy_all("local", [row("b", "m3", "m1"), row("a", "m3", "nowhere")])
+    assert raised.value.code == "unknown_parent"
+    assert len(await store.messages.all("b")) == 2
+
+
 async def test_a_path_goes_from_the_root_to_the_leaf_whatever_the_numbers(store, a):
     await store.messages.add(
         [row("a", "m0"), row("a", "m1", "m0"), row("a", "side", "m0"), row("a", "m2", "m1")]
@@ -274,7 +288,7 @@ async def test_many_rows_are_added_and_deleted_at_once(store, a):
 Step = some.tuples(some.sampled_from(("add", "delete", "move")), some.integers(0, 9), some.integers(-1, 9))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(some.lists(Step, max_size=15))
 def test_whatever_is_tried_the_rows_stay_a_tree(steps):
     anyio.run(try_all, steps)

@@ -18,6 +18,7 @@ from duologue.turns.decisions import (
     Decision,
     DiscardTurn,
     DropReply,
+    EstimateTurnEnd,
     FinishTranscript,
     HoldReply,
     ReleaseReply,
@@ -38,6 +39,7 @@ from duologue.turns.facts import (
     ReplyTextStarted,
     SynthesisComplete,
     SynthesisProgress,
+    TurnEndEstimated,
 )
 from duologue.turns.machine import TurnMachine
 from duologue.turns.playout import Playout, played_in
@@ -107,7 +109,10 @@ class CallStandIn:
         partials: bool = True,
         makes: bool = True,
         delay: float = 0.02,
+        sounds_complete: float | None = None,
+        estimator_lag: float = 0.06,
     ) -> None:
+        """`sounds_complete`: what the estimator of the ends of turns always answers, after its lag; None: nothing."""
         self.settings = settings
         self.machine = TurnMachine(settings)
         self.log: list[tuple[int, Decision]] = []
@@ -121,6 +126,8 @@ class CallStandIn:
         self._partials = partials
         self._makes = makes
         self._delay = seconds(delay)
+        self._sounds_complete = sounds_complete
+        self._estimator_lag = seconds(estimator_lag)
         self._turn_audio: dict[int, TurnAudio] = {}
         self._later: list[tuple[int, Fact]] = []
 
@@ -197,6 +204,11 @@ class CallStandIn:
                 self._later.append(
                     (self.now + self.lag, FinalTranscript(turn, self._heard(audio), until=until))
                 )
+            case EstimateTurnEnd(turn, until):
+                assert until == self.now
+                if self._sounds_complete is not None:
+                    answer = TurnEndEstimated(turn, until, self._sounds_complete)
+                    self._later.append((self.now + self._estimator_lag, answer))
             case DiscardTurn(turn):
                 self._turn_audio.pop(turn)
             case RequestReply(reply, _, _, text):

@@ -62,7 +62,7 @@ class Model:
             yield [(0, TextDelta(rest))]
         yield [(0, Done("stop", Usage(10, 5)))]
 
-    async def count(self, request: ChatRequest) -> Counted:
+    async def count(self, request: ChatRequest, user: str) -> Counted:
         return Counted(sum(len(message.text) // 4 + 4 for message in request.messages))
 
 
@@ -159,13 +159,13 @@ def parsed(stream: str) -> list[tuple[int, dict[str, Any]]]:
 
 
 @asynccontextmanager
-async def opened_site(data: Path, **settings: Any) -> AsyncIterator[Site]:
+async def opened_site(data: Path, *, card: ModelCard = CARD, **settings: Any) -> AsyncIterator[Site]:
     """The service over a data folder: closed and opened again it is a server that was started anew."""
     model, clock = Model(), Clock()
     async with service.opened(
         Settings(data=data, **settings),
         generate=model,
-        resolve=lambda name: CARD,
+        resolve=lambda name: card,
         count=model.count,
         now=clock,
     ) as opened:

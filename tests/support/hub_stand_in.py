@@ -49,7 +49,7 @@ class Hub:
     cuts: list[int] = field(default_factory=list)
     """After how many bytes the bodies of the next downloads end."""
     stalls: bool = False
-    """Whether a download stands still after its first piece."""
+    """Whether a download of several pieces stands still after the first."""
     ranges: bool = True
     careless: bool = False
     """Whether `If-Range` is overlooked."""
@@ -160,7 +160,7 @@ def _content(hub: Hub, content: bytes, request: Request) -> Response:
     async def body() -> AsyncIterator[bytes]:
         for place in range(0, len(sent), PIECE):
             yield sent[place : place + PIECE]
-            if hub.stalls:
+            if hub.stalls and place + PIECE < len(sent):
                 await anyio.sleep_forever()
 
     return StreamingResponse(body(), status, headers)

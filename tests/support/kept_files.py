@@ -10,6 +10,7 @@ from msgspec import Struct
 from tests.support.store_fixtures import Clock
 
 from duologue.conversations.files.blobs import Blobs
+from duologue.conversations.files.quota import StorageQuota
 from duologue.store.database import Database
 from duologue.store.stores import Store
 
@@ -30,11 +31,16 @@ class Kept(Struct):
 
 
 @asynccontextmanager
-async def kept(folder: Path, *, limit: int = LIMIT) -> AsyncIterator[Kept]:
+async def kept(
+    folder: Path, *, limit: int = LIMIT, quota: tuple[int, int] | None = None
+) -> AsyncIterator[Kept]:
+    """`quota`: bytes of a user's files on the disk and in memory."""
     clock = Clock()
     async with Database.memory() as durable, Database.memory() as temporary:
         stores = Store(durable, clock), Store(temporary, clock)
-        blobs = Blobs(folder, stores[0].blobs, limit=limit, now=clock, temporary=stores[1].blobs)
+        rows = stores[0].blobs, stores[1].blobs
+        room = None if quota is None else StorageQuota(*rows, limit=quota[0], temporary_limit=quota[1])
+        blobs = Blobs(folder, rows[0], limit=limit, now=clock, temporary=rows[1], quota=room)
         yield Kept(blobs, *stores, folder, clock)
 
 

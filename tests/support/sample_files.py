@@ -11,6 +11,8 @@ from typing import Any
 
 from PIL import Image, ImageDraw
 
+from duologue.values.audio import wav_header
+
 SVG = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
 
 # 64 x 48 pixels, blue on the left and red on the right. No library of ours writes HEIC; pillow-heif made these.
@@ -92,7 +94,7 @@ def pdf(*pages: str, size: tuple[int, int] = (612, 792)) -> bytes:
         )
         kids.append(b"%d 0 R" % len(objects))
     objects[1] = b"<< /Type /Pages /Kids [%b] /Count %d >>" % (b" ".join(kids), len(kids))
-    return _pdf_file(objects)
+    return pdf_file(objects)
 
 
 def locked_pdf() -> bytes:
@@ -102,7 +104,7 @@ def locked_pdf() -> bytes:
         b"<< /Type /Pages /Kids [] /Count 0 >>",
         b"<< /Filter /Standard /V 1 /R 2 /P -4 /O <" + b"41" * 32 + b"> /U <" + b"42" * 32 + b"> >>",
     ]
-    return _pdf_file(objects, b"/Encrypt 3 0 R /ID [<00> <00>]")
+    return pdf_file(objects, b"/Encrypt 3 0 R /ID [<00> <00>]")
 
 
 def scanned_pdf(pages: int = 1) -> bytes:
@@ -111,7 +113,8 @@ def scanned_pdf(pages: int = 1) -> bytes:
     return encoded(sheets[0], "PDF", save_all=True, append_images=sheets[1:])
 
 
-def _pdf_file(objects: list[bytes], trailer: bytes = b"") -> bytes:
+def pdf_file(objects: list[bytes], trailer: bytes = b"") -> bytes:
+    """A document of these objects, the first of which is its catalogue."""
     out, offsets = b"%PDF-1.4\n", []
     for number, body in enumerate(objects, 1):
         offsets.append(len(out))
@@ -149,6 +152,11 @@ def wav(
         b"fmt " + struct.pack("<I", len(form)) + form + b"data" + struct.pack("<I", len(samples)) + samples
     )
     return b"RIFF" + struct.pack("<I", 4 + len(chunks)) + b"WAVE" + chunks
+
+
+def wav_file(samples: bytes, rate: int = 16_000) -> bytes:
+    """A WAV file of 16-bit mono samples."""
+    return wav_header(rate, len(samples)) + samples
 
 
 def tone(rate: int, seconds: float, hertz: float = 1000.0) -> bytes:

@@ -91,6 +91,8 @@ class SpeechStandIn:
         return StreamingResponse(body(), media_type="audio/pcm", headers={"Content-Length": "9600"})
 
     async def _voices(self, request: Request) -> Response:
+        if isinstance(self.voices, bytes):
+            return PlainTextResponse(self.voices)
         return PlainTextResponse("", 404) if self.voices is None else JSONResponse(self.voices)
 
     async def _transcriptions(self, request: Request) -> Response:

@@ -80,8 +80,20 @@ class Tab:
     def does(self, line: Locator, what: str) -> None:
         """What the menu of a line in the list offers."""
         line.hover()
-        line.get_by_role("button", name=re.compile("^More for ")).click()
+        line.get_by_role("button", name=re.compile("^Options for ")).click()
         self.page.get_by_role("menuitem", name=what, exact=True).click()
+
+    def add(self, *path: str) -> None:
+        """What the menu of the composer offers, through its further menus."""
+        self.button("Add").click()
+        for what in path:
+            self.page.locator("[role^=menuitem]").filter(has_text=re.compile(rf"^\s*{what}")).last.click()
+
+    def more(self, message: Locator, what: str | re.Pattern[str]) -> None:
+        """What the menu of a message offers."""
+        message.hover()
+        message.get_by_role("button", name="More", exact=True).click()
+        self.page.locator("[role^=menuitem]").filter(has_text=what).first.click()
 
     def button(self, name: str | re.Pattern[str]) -> Locator:
         return self.page.get_by_role("button", name=name, exact=isinstance(name, str))
@@ -96,7 +108,7 @@ class Tab:
         self.ended()
 
     def ended(self) -> None:
-        expect(self.reply).to_have_attribute("aria-busy", "false")
+        expect(self.reply).to_have_attribute("aria-busy", "false", timeout=30_000)
 
     def capabilities(self, **changes: Any) -> None:
         """From now on the server says this of itself."""
@@ -174,3 +186,15 @@ class Tab:
                 status=status, content_type="application/json", body=json.dumps(body)
             ),
         )
+
+
+def operation(page: Page, path: str) -> Locator:
+    """The block of an operation in the description of the APIs, which draws what is scrolled to."""
+    expect(page.locator(".opblock").first).to_be_visible(timeout=60_000)
+    block = page.locator(".opblock", has=page.locator(".opblock-summary", has_text=path)).first
+    for _ in range(600):
+        if block.count():
+            break
+        page.evaluate("() => scrollBy(0, innerHeight)")
+        page.evaluate("() => new Promise(drawn => requestAnimationFrame(() => setTimeout(drawn, 50)))")
+    return block

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 
 import anyio
+import anyio.lowlevel
+import pytest
+
+from duologue.errors import Busy
+from duologue.threads import DISK_THREADS, WAITING, disk_io
 
 
 class Gate:
@@ -32,3 +38,21 @@ async def until(condition: Callable[[], bool]) -> None:
     with anyio.fail_after(10):
         while not condition():
             await anyio.lowlevel.checkpoint()
+
+
+@asynccontextmanager
+async def crowded_disk() -> AsyncIterator[Callable[[], Awaitable[None]]]:
+    """A function that fills the queue of the disk: the next call that may be refused is refused, if the loop has not turned."""
+
+    async def crowd() -> None:
+        gate = Gate()
+        for _ in range(DISK_THREADS + WAITING):
+            tasks.start_soon(disk_io, gate)
+        await until(lambda: gate.entered == DISK_THREADS)
+        await anyio.wait_all_tasks_blocked()
+        with pytest.raises(Busy):
+            await disk_io(gate)
+        gate.open.set()
+
+    async with anyio.create_task_group() as tasks:
+        yield crowd

@@ -27,6 +27,20 @@ INSIDE = [
     "2002:c0a8:101::1",
     "2001:0:53aa:64c:0:0:0:0",
     "ff02::1",
+    *(
+        "fec0::1",
+        "feff::1",
+        "::10.0.0.1",
+        "::8.8.8.8",
+        "::ffff:0:8.8.8.8",
+        "100::1",
+        "4000::1",
+        "fd00:ec2::254",
+    ),
+    *("64:ff9b::10.0.0.1", "64:ff9b:1::8.8.8.8", "2002:a9fe:a9fe::", "fe80::5efe:8.8.8.8"),
+    *("2606:4700::5efe:10.0.0.1", "2606:4700::200:5efe:192.168.1.1"),
+    *("2001:2::1", "2001:10::1", "2001:db8::1", "3fff::1", "5f00::1"),
+    *("0.1.2.3", "192.0.0.8", "192.0.0.170", "192.88.99.1", "198.18.0.1", "203.0.113.5", "240.0.0.1"),
 ]
 
 
@@ -38,7 +52,13 @@ def test_no_address_inside_is_reached(address):
     assert "tools.private_addresses" in refused.value.message
 
 
-@pytest.mark.parametrize("address", ["93.184.216.34", "8.8.8.8", "2606:2800:220:1::1", "::ffff:8.8.8.8"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("93.184.216.34", "8.8.8.8", "2606:2800:220:1::1", "::ffff:8.8.8.8"),
+        *("64:ff9b::8.8.8.8", "2002:808:808::1", "2606:4700::5efe:8.8.8.8", "2a00:1450:4001:800::200e"),
+    ],
+)
 def test_addresses_of_the_open_internet_are(address):
     assert choose_address("name.example", [address], NOTHING) == address
 
@@ -52,6 +72,20 @@ def test_a_name_nobody_knows_is_said_to_be_unknown():
     with pytest.raises(BadRequest) as refused:
         choose_address("nowhere.example", [], NOTHING)
     assert refused.value.code == "unknown_host"
+
+
+@pytest.mark.parametrize(
+    ("network", "address"),
+    [
+        ("169.254.0.0/16", "169.254.169.254"),
+        ("fc00::/7", "fd00:ec2::254"),
+        ("100.64.0.0/10", "100.100.100.200"),
+    ],
+)
+def test_a_network_does_not_allow_the_addresses_where_clouds_keep_credentials(network, address):
+    with pytest.raises(Forbidden):
+        choose_address("a", [address], AllowList((network,)))
+    assert choose_address("a", [address], AllowList((network, address))) == address
 
 
 def test_the_setting_allows_networks_addresses_and_names():

@@ -132,7 +132,8 @@ async def test_where_tokens_can_be_counted_they_are_and_only_once():
         def __init__(self, tokens):
             self.tokens = tokens
 
-    async def count(request):
+    async def count(request, user):
+        assert user == "ann"
         requests.append(request)
         return Counted(10 + 100 * len(request.tools))
 
@@ -146,7 +147,7 @@ async def test_where_tokens_can_be_counted_they_are_and_only_once():
 
 
 async def test_a_count_that_fails_is_estimated():
-    async def count(request):
+    async def count(request, user):
         raise Unavailable("No worker.")
 
     async with toolbox(("clock",)) as box:

@@ -4,7 +4,7 @@ import pytest
 from msgspec import structs
 
 from duologue.turns.caller_turn import CallerTurn
-from duologue.turns.interruption import Evidence, Verdict, continues, judge
+from duologue.turns.interruption import Evidence, Verdict, continues, judge, judge_late
 from duologue.turns.settings import TurnSettings, seconds
 
 PAUSING = TurnSettings(pauses=True, marks=True)
@@ -46,6 +46,32 @@ def sound(spoken: float, silence: float = 0.0, text: str = "", **more: object) -
 )
 def test_while_it_goes_on(evidence: Evidence, verdict: Verdict) -> None:
     assert judge(evidence, PAUSING) == verdict
+
+
+@pytest.mark.parametrize(
+    ("evidence", "verdict"),
+    [
+        (sound(0.4, 0.3, understood=False, stop_word="no"), "confirm"),
+        (sound(0.4, 0.3, "ah", stop_word="no"), "confirm"),
+        (sound(0.4, 0.3, "the", stop_word="stop"), "confirm"),
+        (sound(0.4, 0.3, stop_word="stop"), "confirm"),
+        (sound(0.2, 0.3, understood=False, stop_word="no"), "not_understood"),
+        (sound(0.4, 0.3, "no way", stop_word="no"), "backchannel"),
+        (sound(0.4, 0.3, "i know", stop_word="no"), "backchannel"),
+        (sound(0.4, 0.3, understood=False, stop_word="no", murmur=True), "not_understood"),
+        (sound(0.4, 0.3, understood=False, stop_word="no", faint=True), "not_understood"),
+        (sound(0.4, 0.3, understood=False, stop_word="sunny"), "not_understood"),
+    ],
+)
+def test_a_spotted_stop_word_is_believed_unless_words_speak_against_it(
+    evidence: Evidence, verdict: Verdict
+) -> None:
+    assert judge(structs.replace(evidence, final=True), PAUSING) == verdict
+
+
+def test_what_is_known_at_the_limit_of_a_hold_is_judged_as_final() -> None:
+    assert judge_late(sound(0.5, text="hamburg"), PAUSING) == "confirm"
+    assert judge_late(sound(0.5), PAUSING) is None
 
 
 @pytest.mark.parametrize("text", ["", "can you", "stop", "mama moves on"])

@@ -299,6 +299,24 @@ def test_a_word_that_takes_the_turn_cuts_as_soon_as_it_is_known() -> None:
     assert call.times(CutReply)[0] - onset <= seconds(0.4)
 
 
+@pytest.mark.parametrize(("text", "understood"), [("", False), ("", True), ("ah", True)])
+def test_a_stop_that_was_only_spotted_ends_the_reply_and_is_the_turn(text: str, understood: bool) -> None:
+    call = speaking()
+    call.cough(0.4)
+    finish = call.until(FinishTranscript)
+    assert call.all(TranscribeTurn)[-1].over_reply
+    call.take(FinalTranscript(finish.turn, text, understood, finish.until, stop_word="stop"))
+    assert len(call.all(CutReply)) == 1
+    call.quiet(4)
+    assert call.turn_texts[-1] == "Stop"
+    assert not call.all(DiscardTurn)
+
+
+def test_what_is_not_said_over_a_reply_is_not_listened_to_for_a_stop() -> None:
+    call = CallStandIn().quiet(0.5).say("what is the weather")
+    assert not call.all(TranscribeTurn)[-1].over_reply
+
+
 def test_an_onset_shorter_than_the_threshold_never_interrupts() -> None:
     call = speaking()
     for _ in range(20):
@@ -1120,7 +1138,7 @@ class _Lawful(CallStandIn):
 
 
 @given(kind=KINDS, makes=st.booleans(), lag=st.sampled_from([0.05, 0.3, 1.2, 9.0]), script=SCRIPTS)
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 def test_whatever_is_told_the_laws_hold_and_no_state_is_left_for_ever(
     kind: TurnSettings,
     makes: bool,

@@ -8,7 +8,7 @@ from io import BytesIO
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duologue.values.audio import from_float32, samples, to_float32, wav_header
+from duologue.values.audio import from_float32, is_finite, samples, to_float32, wav_header
 
 
 @given(st.lists(st.integers(-32768, 32767)))
@@ -32,3 +32,10 @@ def test_the_header_of_a_file_says_its_length_where_that_is_known():
     with wave.open(BytesIO(wav_header(24_000, 4) + b"abcd")) as file:
         assert (file.getframerate(), file.getnframes(), file.readframes(9)) == (24_000, 2, b"abcd")
     assert wav_header(24_000)[40:44] == b"\xff\xff\xff\xff"
+
+
+def test_samples_that_are_no_numbers_are_found():
+    assert is_finite(b"")
+    assert is_finite(array("f", [0.5, -1.0, 3e38]).tobytes())
+    for value in (float("nan"), float("inf"), float("-inf")):
+        assert not is_finite(array("f", [0.5] * 100_000 + [value]).tobytes())

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from duologue.values.messages import ImagePart, Message, TextPart, Tool, user
-from duologue.values.requests import ChatRequest, ModelCard, Sampling, unmet
+from duologue.values.messages import ImagePart, Message, TextPart, Tool, VideoPart, user
+from duologue.values.requests import ChatRequest, MediaOptions, ModelCard, Sampling, unapplied_media, unmet
 
 
 def test_nothing_is_asked_for_by_default() -> None:
@@ -36,3 +36,13 @@ def test_the_first_part_a_model_cannot_take_is_named():
 def test_tools_are_no_lack_when_none_may_be_called():
     request = ChatRequest((user("hi"),), tools=(Tool("f"),), tool_choice="none")
     assert unmet(ModelCard("m", "llama", 1), request) is None
+
+
+def test_media_options_are_named_by_engines_that_do_not_apply_them():
+    clip = Message("user", (VideoPart(b"x", stack_frames=3, frame_rate=2.0),))
+    request = ChatRequest((clip,), media=MediaOptions(1, image_ids=True, interleave=True))
+    deaf = ModelCard("m", "llama", 1)
+    names = ("max_slices", "image_ids", "interleave", "stack_frames", "frame_rate")
+    assert unapplied_media(deaf, request) == names
+    assert unapplied_media(ModelCard("m", "omni", 1, media_options=names), request) == ()
+    assert unapplied_media(deaf, ChatRequest((user("hi"),), media=MediaOptions(image_ids=False))) == ()

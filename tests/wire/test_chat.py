@@ -10,7 +10,7 @@ import pytest
 from duologue.config.settings import LimitSettings
 from duologue.errors import BadRequest, TooLarge
 from duologue.values.messages import AudioPart, ImagePart, Message, TextPart, Tool, ToolCall, VideoPart
-from duologue.values.requests import ChatRequest
+from duologue.values.requests import ChatRequest, MediaOptions
 from duologue.values.speech import SpeechRequest
 from duologue.wire.chat import ChatFrame, begins_call, decode, open_frame
 
@@ -79,7 +79,8 @@ def test_a_type_nobody_knows_is_named() -> None:
 def test_the_shortest_request_streams_and_does_not_think() -> None:
     asked = frame()
     assert (asked.streaming, asked.progress, asked.names) == (True, False, {})
-    assert asked.request == ChatRequest((Message("user", (TextPart("Hello"),)),), thinking=False)
+    assert asked.request == ChatRequest((Message("user", (TextPart("Hello"),)),))
+    assert asked.request.thinking is None, "nobody asked: the model's template decides"
 
 
 def test_an_effort_has_the_model_think_unless_it_is_told_not_to() -> None:
@@ -127,8 +128,23 @@ def test_known_fields_without_effect_and_unknown_ones_are_collected_by_their_dot
         colour="red",
         nothing=None,
     )
-    assert set(asked.unapplied) == {"image.max_slice_nums", "omni_mode", "use_tts_template"}
+    assert asked.unapplied == ("use_tts_template",)
+    assert asked.media == MediaOptions(2, None, interleave=True)
+    assert request(tts={"enabled": True, "mode": "omni"}).unapplied == ("tts.mode",)
     assert set(asked.unknown) == {"image.dpi", "generation.num_beams", "tts.pitch", "colour"}
+
+
+def test_a_video_says_how_it_is_looked_at() -> None:
+    part = {"type": "video", "data": "AAAA", "stack_frames": 5, "frame_rate": 2.0}
+    [message] = request(messages=[{"role": "user", "content": [part]}]).messages
+    assert message.parts == (VideoPart(b"\0\0\0", "video/mp4", 5, 2.0),)
+
+
+def test_sound_that_is_no_numbers_is_refused() -> None:
+    data = base64.b64encode(array("f", [0.5, float("nan")]).tobytes()).decode()
+    with pytest.raises(BadRequest) as info:
+        frame(messages=[{"role": "user", "content": [{"type": "audio", "data": data}]}])
+    assert (info.value.code, info.value.param) == ("sound_unreadable", "messages[0].content[0].data")
 
 
 def test_not_sampling_is_temperature_zero() -> None:
@@ -240,11 +256,15 @@ def test_a_voice_response_is_how_the_reply_is_spoken() -> None:
     assert (silent.speech, silent.sound, silent.request.spoken) == (None, "f32", False)
 
 
-def test_a_voice_to_be_cloned_is_reported_as_ignored_where_something_is_spoken() -> None:
-    assert frame(tts={"enabled": True, "ref_audio_data": "AAAA"}).voice_sample
-    assert not frame(tts={"enabled": False, "ref_audio_data": "AAAA"}).voice_sample
-    assert request(tts={"enabled": True, "ref_audio_data": "AAAA"}).unapplied == ("tts.ref_audio_data",)
-    assert request(tts={"enabled": False, "ref_audio_data": "AAAA"}).unapplied == ()
+def test_a_recording_to_speak_like_is_read_where_something_is_spoken() -> None:
+    asked = frame(tts={"enabled": True, "ref_audio_data": "AAAAAA=="})
+    assert asked.recording == AudioPart(bytes(4), 16_000)
+    assert asked.request.unapplied == ()
+    assert frame(tts={"enabled": False, "ref_audio_data": "AAAAAA=="}).recording is None
+    for wrong in ("AAAA", "%%%"):
+        with pytest.raises(BadRequest) as caught:
+            frame(tts={"enabled": True, "ref_audio_data": wrong})
+        assert caught.value.param == "tts.ref_audio_data"
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,8 @@ from duologue.values.events import (
     Done,
     Event,
     Failed,
+    Fitted,
+    FittingNote,
     Prefilled,
     Progress,
     Queued,
@@ -324,13 +326,15 @@ def test_what_was_written_down_is_told_with_the_first_chunk_and_in_the_whole_rep
     transcripts = (TranscribedPart(0, 1, "hi"),)
     said = [{"message": 0, "part": 1, "text": "hi"}]
     encoder = stream()
-    encoder.add_transcripts(transcripts)
+    notes = (FittingNote("messages[0].content[1]", "audio", "text"),)
+    assert not encoder.encode([(0, Fitted(transcripts, notes))])
     first, *rest = chunks(
         encoder.encode([(0, Prefilled(3, 0, ("top_k",))), (0, TextDelta("Ho")), (0, Done("stop"))])
     )
     assert (first["transcripts"], first["ignored"]) == (said, ["top_k"])
+    assert first["fitted"] == [{"where": "messages[0].content[1]", "kind": "audio", "became": "text"}]
     assert not any("transcripts" in chunk for chunk in rest)
     completion = Completion("c", 1, "mini")
-    completion.add_transcripts(transcripts)
+    completion.add([(0, Fitted(transcripts, notes))])
     completion.add([(0, Done("stop"))])
     assert json.loads(completion.body())["transcripts"] == said

@@ -9,9 +9,9 @@ import pytest
 
 from duologue.config.settings import LimitSettings
 from duologue.errors import BadRequest, Problem, TooLarge
-from duologue.values.duplex import ChunkArrival, ChunkResult
+from duologue.values.duplex import ChunkArrival, ChunkResult, HeardTurn
 from duologue.values.events import Queued
-from duologue.values.messages import ImagePart
+from duologue.values.messages import AudioPart, ImagePart
 from duologue.values.requests import Sampling
 from duologue.wire import duplex
 
@@ -50,9 +50,18 @@ def test_what_of_the_configuration_does_nothing_is_named():
     )
     assert isinstance(prepare, duplex.Prepare)
     assert prepare.sampling == Sampling(temperature=0.7, repetition_penalty=1.05)
-    assert set(prepare.ignored) == {
-        "ref_audio_base64", "deferred_finalize", "config.length_penalty", "config.ls_mode",
-    }  # fmt: skip
+    assert set(prepare.ignored) == {"deferred_finalize", "config.length_penalty", "config.ls_mode"}
+
+
+def test_the_recording_for_the_speech_comes_before_the_one_for_the_prompt():
+    other = base64.b64encode(bytes(8)).decode()
+    prepare = decode("prepare", ref_audio_base64=other, tts_ref_audio_base64=SOUND)
+    assert prepare.recording == AudioPart(base64.b64decode(SOUND), 16_000)
+    assert decode("prepare", ref_audio_base64=other).recording == AudioPart(bytes(8), 16_000)
+    assert decode("prepare").recording is None
+    with pytest.raises(BadRequest) as caught:
+        decode("prepare", tts_ref_audio_base64="AAAA")
+    assert caught.value.param == "tts_ref_audio_base64"
 
 
 def test_greedy_decoding_is_a_temperature_of_nothing():
@@ -148,11 +157,37 @@ def test_a_result_says_everything_the_protocol_has():
 
 def test_silence_is_null_and_what_was_not_heard_is_said():
     result = json.loads(
-        duplex.result_message(ChunkResult(1, 0.0, ChunkArrival(7.0, False), transcript="Hello"), 0.0, 0.0)
+        duplex.result_message(
+            ChunkResult(1, 0.0, ChunkArrival(7.0, False), transcripts=(HeardTurn(4, "Hello"),)), 0.0, 0.0
+        )
     )
     assert result["audio_data"] is None
     assert result["dropped"]
-    assert result["transcript"] == "Hello"
+    assert (result["transcript"], result["turn_id"]) == ("Hello", 4)
+    assert result["transcripts"] == [{"turn_id": 4, "text": "Hello"}]
+
+
+def test_a_reply_names_the_turn_it_answers_whatever_was_said_meanwhile():
+    answer = ChunkResult(
+        1, 0.0, ChunkArrival(0.0, True), reply=5, turn=2, transcripts=(HeardTurn(3, "Well"),)
+    )
+    result = json.loads(duplex.result_message(answer, 0.0, 0.0))
+    assert (result["reply_id"], result["turn_id"]) == (5, 2)
+    assert result["transcripts"] == [{"turn_id": 3, "text": "Well"}]
+    assert "held" not in result
+
+
+def test_a_reply_on_hold_is_said_to_be():
+    answer = ChunkResult(1, 0.0, ChunkArrival(0.0, True), is_listen=False, reply=5, held=True)
+    result = json.loads(duplex.result_message(answer, 0.0, 0.0))
+    assert (result["is_listen"], result["held"], result["audio_data"]) == (False, True, None)
+    assert "turn_id" not in result
+
+
+def test_what_a_client_means_to_do_is_read_from_its_id():
+    assert duplex.mode_of("adx_1") == duplex.mode_of("audio_duplex_1") == "audio_duplex"
+    assert duplex.mode_of("omni_1") == "omni"
+    assert duplex.mode_of("kitchen") == "any"
 
 
 def test_an_error_has_its_sentence_under_both_names():

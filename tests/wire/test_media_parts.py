@@ -6,7 +6,7 @@ from array import array
 
 import pytest
 
-from duologue.errors import BadRequest, Unsupported
+from duologue.errors import BadRequest
 from duologue.values.messages import ImagePart
 from duologue.wire import media_parts
 
@@ -53,8 +53,11 @@ def test_a_data_url_gives_its_type_and_bytes() -> None:
     assert media_parts.from_data_url(f"data:;base64,{text}", "u") == ("", PNG)
 
 
-def test_a_web_address_is_refused_and_never_fetched() -> None:
-    with pytest.raises(Unsupported, match="send a data: URL"):
+def test_a_web_address_is_told_from_other_texts_and_never_fetched_here() -> None:
+    assert media_parts.is_address("https://example.org/cat.png")
+    assert media_parts.is_address("HTTP://example.org")
+    assert not any(map(media_parts.is_address, ("data:image/png;base64,", "httpx", "AAAA", "")))
+    with pytest.raises(BadRequest, match="must be a base64 data: URL"):
         media_parts.from_data_url("https://example.org/cat.png", "u")
 
 
@@ -130,3 +133,33 @@ def test_a_broken_wav_file_never_raises_anything_but_a_problem() -> None:
     assert 0 < refused < len(whole), (
         "a file without its header is refused, one without its last samples is not"
     )
+
+
+def test_base64_is_the_same_in_however_many_pieces_it_is_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(media_parts, "PIECE", 8)
+    for length in range(20):
+        data = bytes(range(length))
+        assert media_parts.from_base64(base64.b64encode(data).decode(), "u") == data
+    for broken in (
+        "AAAAAAA=AAAA",
+        "AAAAAA==AAAAAAAA",
+        "AAAAAAAA=",
+        "AAAAAAAAA",
+        "AAAAAAAA\nAAAA",
+        "AAAAAAAAé",
+    ):
+        with pytest.raises(BadRequest, match="u is not valid base64"):
+            media_parts.from_base64(broken, "u")
+
+
+@pytest.mark.parametrize(("kind", "code"), [(1, "h"), (3, "f")])
+@pytest.mark.parametrize("channels", [1, 2, 3])
+def test_sound_is_the_same_in_however_many_pieces_it_is_mixed(
+    kind: int, code: str, channels: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    samples = array(code, [value * 100 for value in range(channels * 10)]).tobytes() + b"\0"
+    file = wav(samples, kind=kind, channels=channels, bits=16 if kind == 1 else 32)
+    whole = media_parts.wav(file, "here")
+    monkeypatch.setattr(media_parts, "FRAMES", 4)
+    assert media_parts.wav(file, "here") == whole
+    assert len(whole.data) == 40

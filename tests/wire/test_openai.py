@@ -11,6 +11,7 @@ from duologue.errors import BadRequest, TooLarge, Unsupported
 from duologue.values.messages import AudioPart, ImagePart, Message, TextPart, Tool, ToolCall, VideoPart
 from duologue.values.requests import ChatRequest, ModelCard, OutputFormat
 from duologue.values.speech import SpeechRequest
+from duologue.wire.media_parts import MediaReference
 from duologue.wire.openai import ChatCompletionBody, model_entry, model_list
 from duologue.wire.validation import validate
 
@@ -239,6 +240,7 @@ def test_a_reply_can_be_spoken() -> None:
         ({"n": 2}, "n"),
         ({"stream": True, "audio": {"format": "mp3"}}, "audio.format"),
         ({"modalities": ["smell"]}, "modalities[0]"),
+        ({"modalities": [1] * 17}, "modalities"),
         ({"audio": {"format": "midi"}}, "audio.format"),
     ],
 )
@@ -260,10 +262,42 @@ def test_sound_that_is_no_wav_file_is_decoded_elsewhere() -> None:
             }
         ]
     )
-    assert list(asked.recordings()) == [("messages[0].content[1].input_audio", b"ID3")]
+    where = "messages[0].content[1]"
+    assert list(asked.references()) == [MediaReference(where, "audio", b"ID3")]
     part = AudioPart(b"\0\0\0\0")
-    heard = asked.request(LimitSettings(), {"messages[0].content[1].input_audio": part})
+    heard = asked.request(LimitSettings(), {where: [part]})
     assert heard.messages[0].parts == (AudioPart(b"\0\0\0\x3f"), part)
+
+
+def test_files_and_what_is_at_addresses_is_read_elsewhere() -> None:
+    url = "https://example.org/a"
+    parts: list[Any] = [
+        {"type": "image_url", "image_url": {"url": url}},
+        {"type": "video_url", "video_url": url},
+        {"type": "input_audio", "input_audio": {"data": url, "format": "wav"}},
+        {"type": "file", "file": {"file_url": url, "filename": "a.pdf"}},
+        {"type": "file", "file": {"file_data": f"data:application/pdf;base64,{data_of(b'%PDF')}"}},
+        {"type": "file", "file": {"file_data": data_of(b"words")}},
+    ]
+    asked = body(messages=[{"role": "user", "content": parts}])
+    places = [f"messages[0].content[{index}]" for index in range(6)]
+    assert list(asked.references()) == [
+        MediaReference(places[0], "image", url=url),
+        MediaReference(places[1], "video", url=url),
+        MediaReference(places[2], "audio", url=url),
+        MediaReference(places[3], "file", url=url, name="a.pdf"),
+        MediaReference(places[4], "file", b"%PDF"),
+        MediaReference(places[5], "file", b"words"),
+    ]
+    read = {place: [TextPart(place), TextPart("!")] for place in places}
+    assert len(asked.request(LimitSettings(), read).messages[0].parts) == 12
+    with pytest.raises(BadRequest, match="no store of files") as caught:
+        list(
+            body(
+                messages=[{"role": "user", "content": [{"type": "file", "file": {"file_id": "f"}}]}]
+            ).references()
+        )
+    assert caught.value.param == "messages[0].content[0].file"
 
 
 def test_a_reply_before_is_known_by_the_id_of_its_sound() -> None:

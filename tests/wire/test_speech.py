@@ -127,7 +127,12 @@ def test_the_voices_are_listed_with_the_default_and_openais_names():
     assert listed["default"] == "en-us"
     assert listed["aliases"]["alloy"] == "en-us"
     assert json.loads(voice_list(CARD, "de"))["default"] == "de"
-    assert json.loads(voice_list(None)) == {"voices": [], "default": "", "aliases": {}}
+    assert json.loads(voice_list(None)) == {
+        "voices": [],
+        "custom": [],
+        "default": "",
+        "aliases": {},
+    }
 
 
 def test_the_models_are_listed_under_all_their_names():

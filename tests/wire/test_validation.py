@@ -3,12 +3,15 @@
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from duologue.config.settings import LimitSettings
 from duologue.errors import BadRequest, TooLarge
 from duologue.values.messages import Message, Tool, ToolCall, user
 from duologue.values.requests import Sampling
+from duologue.wire import validation
 from duologue.wire.validation import (
+    MEGABYTE,
     MessageFields,
     SamplingFields,
     ToolBody,
@@ -181,7 +184,7 @@ def test_what_is_no_list_is_left_to_the_check_of_types() -> None:
 
 def test_biases_are_counted_before_they_are_read() -> None:
     many = dict.fromkeys(map(str, range(300_001)), "wrong")
-    with pytest.raises(BadRequest, match="logit_bias may have at most 300,000 entries"):
+    with pytest.raises(BadRequest, match="logit_bias may have at most 100,000 entries"):
         sampling(logit_bias=many)
 
 
@@ -218,12 +221,37 @@ def test_a_byte_order_mark_is_no_part_of_the_request() -> None:
         ('{"a": "\\\\\\ud83d"}', "half of a surrogate pair"),
         ('{"a": "\\\\ud83d" x}', "malformed"),
         ('{"a": "\\ud83d\\ude00" x}', "malformed"),
+        ('{"a": "\\ud83d\\\\\\ude00"}', "half of a surrogate pair"),
+        ('{"a": "' + "a" * (MEGABYTE - 11) + "\\ud83d\\ude00", "truncated"),
+        ('{"a": "' + "a" * (MEGABYTE - 11) + "\\ud83d", "half of a surrogate pair"),
+        ('{"a": "' + "a" * 2 * MEGABYTE + '\\ude00"}', "half of a surrogate pair"),
+        ('{"a": "\\\\ud83d', "truncated"),
     ],
 )
 def test_the_sentence_says_why_it_is_no_json(text: str | bytes, why: str) -> None:
     with pytest.raises(BadRequest, match=why) as caught:
         decode_json(text)
     assert caught.value.code == "invalid_json"
+
+
+def test_only_a_sentence_that_half_a_pair_may_explain_makes_the_text_be_searched(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(validation, "_LONE_SURROGATE", None)
+    with pytest.raises(BadRequest, match="malformed"):
+        decode_json(b'{"a": "' + b"\\\\" * 1000 + b'\n"}')
+
+
+def test_of_many_wrong_entries_only_one_becomes_an_error() -> None:
+    wrong: list[dict[str, Any]] = [{"1": "a", "2": "b", "3": True}, {"0": 1, "1": None, "2": []}]
+    for biases in wrong:
+        with pytest.raises(ValidationError) as caught:
+            SamplingFields.model_validate({"logit_bias": biases})
+        assert [error["loc"] for error in caught.value.errors()] == [("logit_bias", "1")]
+    with pytest.raises(BadRequest, match=r"^logit_bias\.1 must be a number"):
+        validate(SamplingFields, {"logit_bias": {"0": 1.5, "1": True, "2": 2}})
+    right = {"1": 1, "2": -1.5}
+    assert validate(SamplingFields, {"logit_bias": right}).logit_bias == right
 
 
 def test_deep_nesting_is_refused_not_crashed_upon() -> None:

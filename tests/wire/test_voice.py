@@ -14,6 +14,7 @@ from duologue.values.conversations import CLIENT, Approval, StoredMessage, TextC
 from duologue.values.events import Queued, ReplyWord
 from duologue.values.messages import ToolCall
 from duologue.wire import voice
+from duologue.wire.sound import RecordCall
 
 LIMITS = LimitSettings()
 JPEG = "/9j/4AAQSkZJRg=="
@@ -33,6 +34,21 @@ def types(messages: list[Any]) -> list[str]:
 
 
 # What comes in
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        ("played", {"reply_id": 10**400, "samples": 1}),
+        ("played", {"reply_id": 1, "samples": 2**64}),
+        ("interrupt", {"last_chunk_id": 2**70}),
+        ("interrupt", {"reply_id": 2**70, "samples": 0}),
+        ("interrupt", {"reply_id": 0, "samples": 2**70}),
+    ],
+)
+def test_a_number_beyond_what_a_worker_can_be_sent_is_refused(kind: str, fields: dict[str, Any]):
+    with pytest.raises(BadRequest, match="9,007,199,254,740,992"):
+        said(kind, **fields)
 
 
 def test_a_start_says_how_the_call_is_to_be():
@@ -309,3 +325,10 @@ def test_marks_and_typed_words_pass_as_they_are_and_the_gateways_business_does_n
     assert voice.control(call_events.Played(1, 2), encoder) == call_events.Played(1, 2)
     assert voice.control(call_events.Typed("hi"), encoder) == call_events.Typed("hi")
     assert voice.control(voice.StopCall(), encoder) is None
+
+
+def test_a_call_may_be_recorded_from_its_start_or_later():
+    start = said("start", record=True)
+    assert isinstance(start, voice.StartCall)
+    assert start.record
+    assert said("record", on=False) == RecordCall(False)

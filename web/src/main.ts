@@ -1,5 +1,6 @@
 // The page's composition root: creates all state and mounts the page.
 import "./ui/app/page.css";
+import "./ui/app/print.css";
 import "./ui/markdown/prose.css";
 
 import { mount } from "svelte";
@@ -8,14 +9,18 @@ import { Announcer } from "./chat/announce/announcer.svelte";
 import { type Attachment, Attachments } from "./chat/draft/attachments.svelte";
 import { Chat } from "./chat/chat.svelte";
 import { Choices } from "./chat/choices.svelte";
+import { ChosenModel } from "./chat/chosen_model.svelte";
+import { loadedModel } from "./chat/model_choice";
 import { Draft } from "./chat/draft/draft.svelte";
 import type { DraftSync } from "./chat/draft/draft_sync";
 import { openFeed } from "./chat/list/feed";
-import { accepts, documentModeFor } from "./chat/draft/file_support";
+import { accepts, documentModeFor, isPdf, requiredModality } from "./chat/draft/file_support";
+import { MediaFits } from "./chat/draft/media_fits.svelte";
 import { ConversationList } from "./chat/list/conversation_list.svelte";
 import { Notices } from "./chat/announce/notices.svelte";
 import { Search } from "./chat/list/search.svelte";
-import { shell as words } from "./language/en/shell";
+import { problems } from "./language/en/shell/problems";
+import { shell as words } from "./language/en/shell/shell";
 import { preferredLanguage, setLanguage } from "./language/language.svelte";
 import { registerWorker } from "./offline/register";
 import { clearStorage } from "./settings/browser_data";
@@ -24,16 +29,17 @@ import { isDifferentUser } from "./settings/owner";
 import { Preferences } from "./settings/preferences.svelte";
 import { Server } from "./settings/server.svelte";
 import { BrowserStorage } from "./settings/storage";
-import { chatAddress, parseRoute } from "./shell/route";
+import { chatAddress, parseRoute, screenAddress } from "./shell/route";
 import { Shell } from "./shell/shell.svelte";
 import App from "./ui/app/App.svelte";
 import { Voice } from "./voice/voice.svelte";
 import { browserClock as clock } from "./wire/transport/clock";
-import { ConversationClient } from "./wire/conversations";
+import { ConversationClient } from "./wire/chat/conversations";
+import { fetchFit } from "./wire/chat/fits";
 import { EventStream, type StreamListener } from "./wire/transport/event_stream";
-import { FolderClient } from "./wire/folders";
-import { type Fetch, problemOf } from "./wire/transport/http";
-import { UserSettingsClient } from "./wire/settings";
+import { FolderClient } from "./wire/chat/folders";
+import { type Fetch, problemOf, request } from "./wire/transport/http";
+import { UserSettingsClient } from "./wire/server/settings";
 import { upload } from "./wire/transport/upload";
 
 const browser = new BrowserStorage(() => localStorage);
@@ -43,13 +49,33 @@ const stream = (address: string, listener: StreamListener) => new EventStream(br
 
 const client = new ConversationClient(browserFetch);
 const draft = new Draft(browser);
-const answering = () => server.model(choices.current.model ?? "");
+const answering = () => chosen.model;
 const documentModeOf = ({ mime, given }: Attachment) => documentModeFor(mime, given, preferences.page.documents, answering());
+/** Whether sound is written down for models that take none. */
+const writesDown = () => server.capabilities?.features?.["transcription"] ?? false;
+const fits = new MediaFits((blob, model) => fetchFit(browserFetch, blob, model));
 const attachments = new Attachments(browser, (file, progress) => upload(file, progress, chat.temporary), {
   limits: () => server.capabilities?.limits ?? {},
-  isSupported: (item) => item.resource !== undefined || accepts(answering(), { mime: item.mime, given: documentModeOf(item) }),
+  isSupported: (item) => {
+    if (item.resource !== undefined) return true;
+    const input = { mime: item.mime, given: documentModeOf(item), scan: item.scan };
+    const fit = requiredModality(input) === null || isPdf(item) ? null : fits.get(item.blob, answering()?.name);
+    return fit === null ? accepts(answering(), input, writesDown()) : fit.became !== "refused";
+  },
   documentMode: documentModeOf,
   reportProblem: (sentence) => notices.show(sentence),
+  after: (milliseconds, action) => clock.after(milliseconds, action),
+  inspect: async (blob) => {
+    const answer = await client.inspect(blob);
+    // If this fails, sending the message tells.
+    if (answer.kind !== "ok") return { problem: "", scan: false };
+    const { code, message, scan } = answer.value;
+    return { problem: code === "" ? "" : problems().told(code, message), scan };
+  },
+  thumbnailProblem: async (blob) => {
+    const answer = await client.thumbnail(blob);
+    return answer.kind === "refused" && answer.code === "no_thumbnail" ? answer.message : "";
+  },
 });
 attachments.changed = () => (draft.changedUnobserved = true);
 const announcer = new Announcer(clock, () => preferences.page.announce);
@@ -59,11 +85,13 @@ const choices = new Choices({
   preferences,
   save: (conversation, options) => client.change(conversation, { options }),
   reportProblem: (answer) => notices.show(problemOf(answer)),
+  isLoaded: (model) => loadedModel(model, { models: server.capabilities?.models ?? [], aliases: server.capabilities?.aliases ?? {} }) !== null,
 });
 const shell = new Shell((hash) => (location.hash = hash));
 const search = new Search(client, clock);
 const build = document.querySelector<HTMLMetaElement>('meta[name="duologue-build"]')?.content ?? null;
 const server = new Server(browserFetch, clock, build);
+const chosen = new ChosenModel({ choices, preferences, server, list: () => request(browserFetch, "v1/model/list") });
 
 const chat: Chat = new Chat({
   client,
@@ -74,7 +102,8 @@ const chat: Chat = new Chat({
   announcer,
   notices,
   choices,
-  options: () => optionsFor(server, choices.current),
+  titleOf: (model) => server.title(model),
+  options: () => optionsFor(chosen.model, server.capabilities?.default_model ?? null, choices.current),
   systemPrompt: () => preferences.system,
   onFailure: () => void server.refresh(),
   onLoaded: (conversation) => list.add(conversation),
@@ -106,7 +135,7 @@ const list: ConversationList = new ConversationList({
 
 const voice = new Voice(() => ({
   chat,
-  choices,
+  chosen,
   preferences,
   client,
   fetch: browserFetch,
@@ -122,7 +151,7 @@ const voice = new Voice(() => ({
 let draftSync: DraftSync | null = null;
 
 async function startDraftSync(): Promise<void> {
-  const [{ DraftSync }, { DraftClient }] = await Promise.all([import("./chat/draft/draft_sync"), import("./wire/drafts")]);
+  const [{ DraftSync }, { DraftClient }] = await Promise.all([import("./chat/draft/draft_sync"), import("./wire/chat/drafts")]);
   draftSync ??= new DraftSync({
     client: new DraftClient(browserFetch),
     clock,
@@ -139,6 +168,7 @@ async function startDraftSync(): Promise<void> {
 
 const feed = openFeed(stream, {
   onEvent: (event) => {
+    if (event.type === "models") return void server.refreshAfterChange();
     draftSync?.handleEvent(event);
     if (event.type === "draft") return;
     list.handleEvent(event);
@@ -183,6 +213,7 @@ function connect(): void {
   void list.load();
   feed.resume();
   chat.resume();
+  attachments.resume();
   startDraftSync().catch(() => {
     // The draft is stored in this browser in any case.
   });
@@ -210,6 +241,7 @@ function onVisibilityChange(): void {
 
 function onHashChange(): void {
   const place = shell.onHashChange(location.hash);
+  notices.enter(place.screen === "chat" ? chatAddress(place.conversation) : screenAddress(place.screen, place.section));
   if (place.screen === "chat") void chat.open(place);
 }
 
@@ -229,6 +261,6 @@ addEventListener("load", () => void registerWorker(navigator.serviceWorker, buil
 
 void server.refresh();
 onHashChange();
-const context = { shell, chat, choices, draft, attachments, list, search, notices, announcer, server, preferences, voice, storage: browser, client, clock, fetch: browserFetch, stream, resetForNewUser };
+const context = { shell, chat, choices, chosen, draft, attachments, fits, list, search, notices, announcer, server, preferences, voice, storage: browser, client, clock, fetch: browserFetch, stream, resetForNewUser };
 // Load the language before the first paint, so that no English flashes; on failure the page is in English.
 void setLanguage(preferences.page.language || preferredLanguage(navigator.languages)).then(() => mount(App, { target: document.getElementById("page")!, props: { context, connect } }));

@@ -1,4 +1,4 @@
-import { type Conversation, conversationOf } from "../src/wire/rows";
+import { type Conversation, conversationOf } from "../src/wire/chat/rows";
 
 /** A conversation with defaults for all other fields. */
 export function conversation(id: string, updated = 0, fields: Partial<Conversation> = {}): Conversation {

@@ -1,9 +1,9 @@
 // An in-memory fake of the conversation API that answers at once and streams replies token by token as the test
 // directs. It follows the real server's rules as far as the tests need them.
 import type { Fetch } from "../src/wire/transport/http";
-import type { Folder } from "../src/wire/folders";
-import { type SparseMessage, textOf } from "../src/wire/rows";
-import type { RunEvent } from "../src/wire/runs";
+import type { Folder } from "../src/wire/chat/folders";
+import { type SparseMessage, textOf } from "../src/wire/chat/rows";
+import type { RunEvent } from "../src/wire/chat/runs";
 
 export interface RecordedRequest {
   readonly method: string;

@@ -1,4 +1,4 @@
-"""Builds `src/duologue/engines/sphinx/data/` in about a quarter of an hour on one core.
+"""Builds `bench/recogniser/synthetic/` in about a quarter of an hour on one core.
 
     PYTHONPATH=bench:mini python -m recogniser.tuning [--out FOLDER] [--without-talk]
                                                       [--only language|voices|judgement|prompts]
@@ -21,7 +21,7 @@ import numpy as np
 
 from duologue.engines.audio.silence import peak
 from duologue.engines.sphinx import acoustic_model
-from duologue.engines.sphinx.engine import DATA, FIRST
+from duologue.engines.sphinx.engine import FIRST
 from duologue_mini.evaluation.heldout import HELDOUT
 from recogniser.tuning import adaptation, codebooks, dictionary, ngrams
 from recogniser.tuning.alignment import AlignedSentence, align
@@ -158,7 +158,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--out", type=Path, default=DATA)
+    parser.add_argument("--out", type=Path, default=BENCH / "synthetic")
     parser.add_argument("--without-talk", action="store_true")
     parser.add_argument("--only", choices=("", "language", "voices", "judgement", "prompts"), default="")
     arguments = parser.parse_args()

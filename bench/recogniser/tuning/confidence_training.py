@@ -26,7 +26,7 @@ OTHERS = "# And then"
 NOISES = 240
 
 
-class _SignRecorder:
+class SignRecorder:
     """Stands in for a judgement and records the signs it is given."""
 
     def __init__(self) -> None:
@@ -45,16 +45,16 @@ async def train_judgement(out: Path) -> dict[str, Any]:
     )
     rejected = [line for line in others.splitlines()[1:] if line]
     with TemporaryDirectory() as folder:
-        decoder, recorder = load_decoder(Path(folder), out), _SignRecorder()
+        decoder, recorder = load_decoder(Path(folder), out), SignRecorder()
         decoder._parameters = msgspec.structs.replace(decoder._parameters, judgement=recorder)
         speak = await load_voices()
         examples: list[tuple[tuple[float, ...], str]] = []
         for voice in VOICES:
             for text in (*accepted, *rejected):
-                if sign_values := _signs(decoder, recorder, await _speak(speak, text, voice)):
+                if sign_values := signs_of(decoder, recorder, await _speak(speak, text, voice)):
                     examples.append((sign_values, RIGHT if text in accepted else "other"))
         for number in range(NOISES):
-            if sign_values := _signs(decoder, recorder, (noise if number % 2 else hum)(Random(number))):
+            if sign_values := signs_of(decoder, recorder, (noise if number % 2 else hum)(Random(number))):
                 examples.append((sign_values, "noise"))
     judgement: ConfidenceModel = fit([each for each, _ in examples], [kind for _, kind in examples])
     print(f"judged {len(examples)}: {judgement}")
@@ -65,7 +65,7 @@ async def _speak(speak: Speak, text: str, voice: str) -> bytes:
     return await speak(text, voice, 1.0)
 
 
-def _signs(decoder: Decoder, recorder: _SignRecorder, pcm: bytes) -> tuple[float, ...] | None:
+def signs_of(decoder: Decoder, recorder: SignRecorder, pcm: bytes) -> tuple[float, ...] | None:
     decoder.begin(peak(pcm))
     for at in range(0, len(pcm), PIECE):
         decoder.decode(pcm[at : at + PIECE])

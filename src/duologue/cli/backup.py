@@ -16,11 +16,17 @@ from duologue.cli import Config, Data
 from duologue.errors import StartFailed
 
 if TYPE_CHECKING:
-    from duologue.store.backup import Backup
+    from duologue.store.backup.archive import Backup
 
 
 def backup(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The backup, a .tar file.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="The backup, a .tar file; to restore, also a .db file of the data folder's backups.",
+        ),
+    ],
     restore: Annotated[
         bool, typer.Option("--restore", help="Restore the backup; the server must be stopped.")
     ] = False,
@@ -29,7 +35,7 @@ def backup(
 ) -> None:
     """Back up all data into FILE, or restore it with --restore."""
     from duologue.config import load
-    from duologue.store import backup as archive
+    from duologue.store.backup import archive
 
     settings = load(config, os.environ, {"data": data})
     if settings.database is not None:
@@ -50,8 +56,10 @@ def backup(
     with process_lock.data_folder(settings.data, "duologue backup --restore"):
         restored = archive.restore(file, settings.data, _now)
     print(f"{settings.data} now holds {_count(restored)}.")
+    if restored.missing:
+        print(f"{restored.missing} files referenced by conversations are missing.")
     if restored.replaced is not None:
-        print(f"The previous conversations were moved to {restored.replaced}.")
+        print(f"The previous database was moved to {restored.replaced}.")
 
 
 def _count(backup: Backup) -> str:

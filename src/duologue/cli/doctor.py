@@ -36,10 +36,11 @@ LIBRARIES = {
     "pocketsphinx": ("pocketsphinx", "voice"),
     "espeak": ("espeakng_loader", "voice"),
     "whisper": ("faster_whisper", "whisper"),
-    "sherpa": ("sherpa_onnx", "sherpa"),
+    "sherpa": ("sherpa_onnx", "voice"),
     "qwen": ("qwen_asr", "qwen"),
     "kokoro": ("kokoro", "kokoro"),
     "kokoro_onnx": ("kokoro_onnx", "kokoro-onnx"),
+    "pocket": ("transformers", "pocket"),
 }
 """The library of each voice engine, and the extra that installs it."""
 WANTED_MB = 1024
@@ -101,12 +102,9 @@ def check_packages() -> Iterator[Finding]:
 def check_address(settings: Settings) -> Iterator[Finding]:
     from duologue.gateway import process_lock, tls
     from duologue.gateway.auth import middleware
-    from duologue.gateway.auth.keys import HOW_TO_MAKE_A_KEY, read_key
 
     where = f"{settings.host}:{settings.port}"
     try:
-        secret = settings.key.get_secret_value() if settings.key else None
-        key = read_key(secret, settings.key_file)
         locked = middleware.has_key(settings)
         middleware.check_start(
             settings.host,
@@ -114,6 +112,8 @@ def check_address(settings: Settings) -> Iterator[Finding]:
             insecure_http=settings.insecure_http,
             tls=tls.is_on(settings.tls),
         )
+        if warning := middleware.check_key(settings):
+            yield Finding("warning", "key", warning)
         if settings.tls.certificate or settings.tls.private_key:
             tls.tls_files(settings)
     except Problem as problem:
@@ -127,8 +127,6 @@ def check_address(settings: Settings) -> Iterator[Finding]:
         else:
             yield Finding("problem", "address", problem.message)
         return
-    if key is not None and len(key) < 16 and not middleware.is_loopback(settings.host):
-        yield Finding("warning", "key", f"The key is short. {HOW_TO_MAKE_A_KEY}")
     yield Finding(
         "ok", "address", f"{where} is free, {'with a key' if locked else 'without a key (this machine only)'}"
     )
@@ -151,6 +149,23 @@ def check_data(settings: Settings) -> Iterator[Finding]:
         )
     else:
         yield Finding("ok", "data", f"{folder}, {free / 1024:.0f} GB free")
+
+
+def check_database(settings: Settings) -> Iterator[Finding]:
+    from duologue.store.backup import daily_copies, integrity
+    from duologue.store.database import FILE
+
+    file = settings.data / FILE
+    if settings.database is not None or not file.exists():
+        return
+    try:
+        integrity.check(file)
+    except integrity.DatabaseDamaged as damage:
+        yield Finding("problem", "database", integrity.damage_sentence(file, damage))
+        return
+    newest = daily_copies.newest(file.parent / daily_copies.FOLDER)
+    backup = f"the newest backup is {newest.file.name}" if newest else "no daily backup yet"
+    yield Finding("ok", "database", f"{FILE} is sound, {backup}")
 
 
 def check_workers(settings: Settings) -> Iterator[Finding]:
@@ -215,10 +230,16 @@ def check_voice(settings: Settings) -> Iterator[Finding]:
         library, extra = LIBRARIES.get(engine, ("", ""))
         if library and find_spec(library) is None:
             missing.append(f"{engine} needs {library}: pip install 'duologue[{extra}]'")
-    for kind, engine in (("recogniser", voice.recogniser.engine), ("speaker", voice.speaker.engine)):
+    kinds: list[tuple[Literal["recogniser", "speaker", "turn_end"], str]] = [
+        ("recogniser", voice.recogniser.engine),
+        ("speaker", voice.speaker.engine),
+    ]
+    if load_spec.options["turn_end"]:
+        kinds.append(("turn_end", "smart_turn"))
+    for kind, chosen in kinds:
         options = cast("dict[str, object]", load_spec.options[kind])
         try:
-            weights_of(engine, {name: value for name, value in options.items() if name != "engine"})
+            weights_of(kind, chosen, {name: value for name, value in options.items() if name != "engine"})
         except Problem as problem:
             missing.append(problem.message)
     for sentence in missing:
@@ -227,6 +248,21 @@ def check_voice(settings: Settings) -> Iterator[Finding]:
         yield Finding(
             "ok", "voice", f"recogniser {engines[1]}, speaker {engines[2]}, up to {voice.seats} at a time"
         )
+
+
+def check_devices(settings: Settings) -> Iterator[Finding]:
+    from duologue.engines.devices import describe_devices, parse_device, require_card
+    from duologue.engines.hardware import list_cards
+
+    cards = list_cards()
+    yield Finding("ok", "devices", describe_devices(cards))
+    for entry in settings.worker_entries:
+        if entry.engine != "llama":
+            continue
+        try:
+            require_card(parse_device(entry.device), cards)
+        except Problem as problem:
+            yield Finding("problem", "devices", f"{entry.name}: {problem.message}")
 
 
 def check_gpu(settings: Settings) -> Iterator[Finding]:
@@ -262,14 +298,38 @@ def check_memory(settings: Settings) -> Iterator[Finding]:
     yield Finding("ok", "machine", f"{os.cpu_count()} cores, {pages * size / 2**30:.0f} GB of memory")
 
 
+def check_landlock(settings: Settings) -> Iterator[Finding]:
+    from duologue import landlock
+
+    version = landlock.version()
+    if version >= landlock.NETWORK_VERSION:
+        yield Finding("ok", "landlock", "what reads files and templates can open nothing else, and no TCP")
+    elif version:
+        yield Finding(
+            "warning",
+            "landlock",
+            "what reads files can open no others, but can use TCP until Linux is 6.7 or newer",
+        )
+    else:
+        advice = "See docs/security.md."
+        yield Finding(
+            "warning",
+            "landlock",
+            f"not in this kernel: what reads files and templates is limited, but can open other files. {advice}",
+        )
+
+
 CHECKS: tuple[Check, ...] = (
     check_address,
     check_data,
+    check_database,
     check_memory,
+    check_devices,
     check_gpu,
     check_workers,
     check_voice,
     check_page,
+    check_landlock,
 )
 
 

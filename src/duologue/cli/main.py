@@ -6,9 +6,10 @@ Each command reads its flags, then imports and calls the code that does the work
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from duologue.config import Settings
     from duologue.engines.hardware import HardwareProbe
     from duologue.models.fit import Hardware
+    from duologue.models.placement import Card
+    from duologue.supervisor.link import SupervisorLink
 
 app = typer.Typer(
     name="duologue",
@@ -74,6 +77,13 @@ Port = Annotated[int | None, typer.Option(metavar="N", help="Port to listen on (
 Model = Annotated[
     str | None, typer.Option(metavar="FILE", help="A GGUF file, or the name of a model in the data folder.")
 ]
+Projector = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="The projector (mmproj) with which the model sees or hears, or none (the one beside the model).",
+    ),
+]
 KeyFile = Annotated[
     Path | None, typer.Option(metavar="FILE", help="File with the key that every request must send.")
 ]
@@ -104,6 +114,14 @@ LogFormat = Annotated[
     str | None, typer.Option(metavar="FORMAT", help="text, or json for one object per line.")
 ]
 
+NoSupervise = Annotated[
+    bool,
+    typer.Option(
+        "--no-supervise",
+        help="Do not start the gateway again when it falls: systemd or a container does.",
+    ),
+]
+
 Upstream = Annotated[
     str | None, typer.Option(metavar="URL", help="Forward to this OpenAI-compatible server instead.")
 ]
@@ -122,6 +140,22 @@ Engine = Annotated[
     typer.Option(metavar="NAME", help="llama, remote or scripted, instead of choosing one automatically."),
 ]
 
+Context = Annotated[int | None, typer.Option(metavar="N", help="Context size of one chat, in tokens.")]
+Threads = Annotated[int | None, typer.Option(metavar="N", help="Number of threads the engine uses.")]
+DeviceName = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="The device of the model: auto, cpu, or a card such as cuda:1."),
+]
+Copies = Annotated[
+    str | None, typer.Option(metavar="N|all", help="Workers with the same model; all: one for each card.")
+]
+InsecureHttp = Annotated[
+    bool, typer.Option("--insecure-http", help="Allow plain HTTP on an address other machines can reach.")
+]
+Tls = Annotated[
+    bool, typer.Option("--tls", help="Serve HTTPS, with a certificate generated for this machine.")
+]
+
 
 @app.command()
 def serve(
@@ -130,30 +164,26 @@ def serve(
     port: Port = None,
     data: Data = None,
     model: Model = None,
+    mmproj: Projector = None,
     upstream: Upstream = None,
     upstream_key: UpstreamKey = None,
     upstream_model: UpstreamModel = None,
     engine: Engine = None,
     slots: Slots = None,
-    context: Annotated[
-        int | None, typer.Option(metavar="N", help="Context size of one chat, in tokens.")
-    ] = None,
-    threads: Annotated[
-        int | None, typer.Option(metavar="N", help="Number of threads the engine uses.")
-    ] = None,
+    context: Context = None,
+    threads: Threads = None,
     gpu_layers: GpuLayers = None,
+    device: DeviceName = None,
+    copies: Copies = None,
     key_file: KeyFile = None,
-    insecure_http: Annotated[
-        bool, typer.Option("--insecure-http", help="Allow plain HTTP on an address other machines can reach.")
-    ] = False,
-    tls: Annotated[
-        bool, typer.Option("--tls", help="Serve HTTPS, with a certificate generated for this machine.")
-    ] = False,
+    insecure_http: InsecureHttp = False,
+    tls: Tls = False,
     host_name: HostNames = None,
     allow_origin: Origins = None,
     base_path: BasePath = None,
     proxy: ProxyAddresses = None,
     no_ui: Annotated[bool, typer.Option("--no-ui", help="Serve the APIs without the page.")] = False,
+    no_supervise: NoSupervise = False,
     log_level: LogLevel = None,
     log_format: LogFormat = None,
 ) -> None:
@@ -163,6 +193,9 @@ def serve(
 
     Settings come from duologue.yaml, the environment (DUOLOGUE_*) and these flags; later ones override earlier ones.
     """
+    from duologue.supervisor.link import SupervisorLink
+
+    supervisor = SupervisorLink.from_environment(os.environ)
     settings = _settings(
         config,
         {
@@ -170,6 +203,7 @@ def serve(
             "port": port,
             "data": data,
             "model": model,
+            "mmproj": mmproj,
             "upstream.url": upstream,
             "upstream.key": upstream_key,
             "upstream.model": upstream_model,
@@ -178,6 +212,8 @@ def serve(
             "context": context,
             "threads": threads,
             "gpu_layers": gpu_layers,
+            "device": device,
+            "copies": copies,
             "key_file": key_file,
             "insecure_http": insecure_http or None,
             "tls.enabled": tls or None,
@@ -186,13 +222,22 @@ def serve(
             "base_path": base_path,
             "proxies": proxy or None,
             "ui.enabled": False if no_ui else None,
+            "supervise": False if no_supervise else None,
             "log.level": log_level,
             "log.format": log_format,
         },
     )
+    if supervisor is not None and not settings.supervise:
+        supervisor.unwatched()
     from duologue.gateway.server import serve as run
 
-    run(settings, announce=lambda line: print(line, flush=True), probe_hardware=_look)
+    run(
+        settings,
+        announce=_announce(supervisor),
+        probe_hardware=_look,
+        list_cards=_list_cards,
+        supervisor=supervisor,
+    )
 
 
 @app.command(hidden=True)
@@ -308,11 +353,25 @@ app.add_typer(keys.keys)
 app.command()(backup.backup)
 
 
+def _announce(supervisor: SupervisorLink | None) -> Callable[[str], None]:
+    """Where the lines of the start go: to the terminal, and to the log when the gateway was started again."""
+    if supervisor is None or not supervisor.restarts.number:
+        return lambda line: print(line, flush=True)
+    return logging.getLogger(__name__).info
+
+
 @cache
 def _lookout() -> HardwareProbe:
     from duologue.engines.hardware import HardwareProbe
 
     return HardwareProbe()
+
+
+def _list_cards() -> tuple[Card, ...]:
+    """The graphics cards of this machine, for the server's workers."""
+    from duologue.engines.hardware import list_cards
+
+    return list_cards()
 
 
 def _look(folder: Path, processes: Iterable[int]) -> tuple[Hardware, str]:

@@ -20,7 +20,7 @@ from duologue.models.fit import Fit, Hardware, fit_of
 from duologue.models.gguf.header import GgufHeader
 from duologue.models.hub import http, pull, reference
 from duologue.models.hub.http import HubConnection
-from duologue.models.hub.pull import PulledModel
+from duologue.models.hub.pull import DownloadPlan, PulledModel
 from duologue.models.hub.reference import UrlReference
 from duologue.models.hub.repository import gigabytes, plain
 from duologue.models.local import LocalModel
@@ -108,23 +108,26 @@ def fetch(name: str, settings: Settings, output: TextIO, asides: TextIO) -> Pull
     watch = watch_on(asides)
     with connect(watch.say) as http:
         source = reference.parse(name, http.hub)
-        if there := pull.find_pulled(source, folder):
-            output.write(_outcome(there) + "\n")
-            return there
-        order = pull.plan_download(http, source, probe_hardware(folder))
-        place = reference.redact_url(source.url) if isinstance(source, UrlReference) else source.repository
-        facts = [place, order.quantisation, gigabytes(order.size) if order.size else "", order.licence]
-        watch.say(f"{order.name}: {', '.join(fact for fact in facts if fact)}")
-        if order.warning:
-            watch.say(order.warning)
-        with _report_partial_download(order.name, folder, watch):
-            pulled = pull.download_model(http, order, folder, watch)
+        names: list[str] = []
+
+        def planned(plan: DownloadPlan) -> None:
+            place = (
+                reference.redact_url(source.url) if isinstance(source, UrlReference) else source.repository
+            )
+            facts = [place, plan.quantisation, gigabytes(plan.size) if plan.size else "", plan.licence]
+            watch.say(f"{plan.name}: {', '.join(fact for fact in facts if fact)}")
+            if plan.warning:
+                watch.say(plan.warning)
+            names.append(plan.name)
+
+        with _report_partial_download(names, folder, watch):
+            pulled = pull.pull_model(http, source, folder, lambda: probe_hardware(folder), watch, planned)
     output.write(_outcome(pulled) + "\n")
     return pulled
 
 
 @contextmanager
-def _report_partial_download(name: str, folder: Path, watch: Display) -> Iterator[None]:
+def _report_partial_download(names: Sequence[str], folder: Path, watch: Display) -> Iterator[None]:
     """Say how much of a download is kept when it fails or is stopped with Ctrl-C."""
     try:
         yield
@@ -132,7 +135,7 @@ def _report_partial_download(name: str, folder: Path, watch: Display) -> Iterato
         if isinstance(ended, Problem) and ended.code == "download_running":
             raise  # the partial file belongs to the other process
         for entry in local.unfinished_downloads(folder):
-            if entry.name == name and entry.size:
+            if entry.name in names and entry.size:
                 watch.say(f"{gigabytes(entry.size)} were kept. Run the same command again to resume.")
         raise
 

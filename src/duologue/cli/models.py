@@ -74,15 +74,26 @@ def rm(
 
 
 def setup(
+    what: Annotated[
+        str, typer.Argument(metavar="[model|voice]", help="What to set up: a model, or a voice pack.")
+    ] = "model",
     model: Annotated[
         str | None, typer.Option(metavar="MODEL", help="The model to download, named as for `models pull`.")
+    ] = None,
+    pack: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The voice pack to use, with `setup voice`.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Accept the proposal without asking.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")] = False,
     config: Config = None,
     data: Data = None,
 ) -> None:
-    """Find, download and set a model that fits this machine."""
+    """Find, download and set a model, or with `voice` a voice."""
+    if what == "voice":
+        _setup_voice(_settings(config, data), pack or "", yes=yes, dry_run=dry_run)
+        return
+    if what != "model":
+        raise typer.BadParameter(f"{what!r} cannot be set up: model or voice.")
     from duologue.cli.setup import SettingLocation, SetupOptions, Terminal, set_up
     from duologue.config import find_file
 
@@ -94,6 +105,20 @@ def setup(
         location,
         SetupOptions(model=model or "", yes=yes, dry_run=dry_run),
         Terminal(sys.stdout, sys.stderr, ask),
+    )
+
+
+def _setup_voice(settings: Settings, pack: str, *, yes: bool, dry_run: bool) -> None:
+    from duologue.cli.setup import Terminal
+    from duologue.cli.setup_voice import VoiceSetupOptions, set_up_voice
+
+    ask = input if sys.stdin.isatty() and sys.stdout.isatty() else None
+    language = os.environ.get("LC_ALL") or os.environ.get("LANG") or ""
+    set_up_voice(
+        settings,
+        VoiceSetupOptions(pack, yes, dry_run),
+        Terminal(sys.stdout, sys.stderr, ask),
+        language.partition(".")[0].replace("_", "-"),
     )
 
 

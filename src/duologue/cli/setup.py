@@ -18,6 +18,7 @@ from duologue.config.file_editor import model_line, write_model
 from duologue.config.loader import FILE_NAME
 from duologue.engines.hardware import describe, probe_hardware
 from duologue.errors import BadRequest, Problem
+from duologue.gateway.models.download_journal import FILE, DownloadJournal, JournalEntry
 from duologue.models.catalogue import BUNDLED
 from duologue.models.fit import Hardware, fit_of, recommend
 from duologue.models.hub import reference
@@ -80,7 +81,10 @@ def set_up(settings: Settings, location: SettingLocation, options: SetupOptions,
             f"Would download {chosen} into {folder}, and write the model into {_file(settings, location)}."
         )
         return
-    pulled = model_commands.fetch(chosen, settings, terminal.output, terminal.asides)
+    journal = DownloadJournal(settings.data / FILE)
+    # The same journal as the page writes: a server resumes what this process leaves unfinished.
+    with journal.holding(JournalEntry(chosen, use=not _decides_otherwise(settings))):
+        pulled = model_commands.fetch(chosen, settings, terminal.output, terminal.asides)
     _keep(pulled.name, settings, location, options, terminal)
 
 
@@ -121,6 +125,11 @@ def _ask_which(proposed: Recommended, terminal: Terminal) -> str:
             return answer or proposed.name
 
 
+def _decides_otherwise(settings: Settings) -> bool:
+    """Whether the settings choose what answers in a way that one line cannot change."""
+    return bool(settings.workers) or settings.engine in ("remote", "scripted")
+
+
 def _file(settings: Settings, location: SettingLocation) -> Path:
     return location.file or settings.data / FILE_NAME
 
@@ -131,7 +140,7 @@ def _keep(
     """Make `name` the default from the next start on if one line of the settings does it; otherwise say what to do."""
     file = _file(settings, location)
     start = "Start the server with `duologue serve`, or restart a running one."
-    if settings.workers or settings.engine in ("remote", "scripted"):
+    if _decides_otherwise(settings):
         what = "lists workers" if settings.workers else f"chooses the engine {settings.engine}"
         terminal.say(
             f"{file} {what}, so it was not changed. To use {name}, add `{model_line(name)}` in the right place."

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
@@ -29,6 +29,7 @@ SHORT_PLACES: dict[Place, Place] = {("ui",): ("ui", "enabled")}
 
 FLAGS = {
     "ui.enabled": "no-ui",
+    "supervise": "no-supervise",
     "upstream.url": "upstream",
     "upstream.key": "upstream-key",
     "upstream.model": "upstream-model",
@@ -150,7 +151,8 @@ def _parse(text: str, field: FieldInfo, variable: str) -> object:
         return text
     if text.lstrip().startswith(("[", "{")):
         return _yaml(text, variable)
-    if kind is tuple and get_args(field.annotation)[0] is str:
+    item = get_args(field.annotation)[0] if kind is tuple else None
+    if item is str or get_origin(item) is Literal:
         return [part.strip() for part in text.split(",") if part.strip()]
     return text
 

@@ -12,11 +12,19 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
+from duologue.config.connections import ConnectionSettings
+from duologue.config.device import Copies, Device
+from duologue.config.recordings import RecordingSettings
 from duologue.config.section import Section
 from duologue.config.ui import Ui
 from duologue.config.voice import VoiceSettings
+from duologue.values.fitting import MediaBudget
 
 EngineName = Literal["llama", "remote", "scripted"]
+
+
+# Ollama, LM Studio, llama-server, vLLM, tabbyAPI, KoboldCpp.
+DISCOVER = tuple(f"http://127.0.0.1:{port}" for port in (11434, 1234, 8080, 8000, 5000, 5001))
 
 
 def default_data() -> Path:
@@ -57,6 +65,15 @@ class UpstreamSettings(Section):
     )
     key: SecretStr | None = Field(default=None, description="The API key for that server.")
     model: str = Field(default="", description="The model to use there; empty: the first one it lists.")
+    modalities: tuple[Literal["text", "image", "audio", "video"], ...] = Field(
+        default=(),
+        description="What that model takes: `text`, `image`, `audio`, `video`; empty: what the server says.",
+    )
+    outputs: tuple[Literal["text", "audio"], ...] = Field(
+        default=(),
+        description="What it gives: `text`, and `audio` if it speaks; empty: what the server says.",
+    )
+    voice: str = Field(default="", description="The voice of a model that speaks; empty: that of the server.")
 
 
 class EngineSettings(Section):
@@ -69,8 +86,18 @@ class EngineSettings(Section):
     model: str = Field(
         default="", description="A GGUF file, or a name in the data folder's models; empty: the bundled one."
     )
+    mmproj: str = Field(
+        default="",
+        description="The projector with which the model sees or hears: a GGUF file, or `none`; empty: the one beside the model.",
+    )
     upstream: UpstreamSettings = UpstreamSettings()
-    device: str = Field(default="auto", description="The device a worker uses: `auto`, `cpu`, `cuda:0` ...")
+    device: Device = Field(
+        default="auto",
+        description="The device of a worker's model: `auto`, `cpu`, `cuda:0` ... as `duologue doctor` lists them.",
+    )
+    copies: Copies = Field(
+        default=1, description="Workers with the same model; `all`: one for each graphics card."
+    )
     slots: Positive | None = Field(
         default=None, description="Replies generated at the same time; empty: by model size."
     )
@@ -86,7 +113,8 @@ class EngineSettings(Section):
         default=None, ge=-1, description="Layers of the model on the GPU; -1: all; empty: as many as fit."
     )
     batch: Positive | None = Field(
-        default=None, description="Prompt tokens processed in one step; empty: the engine's default."
+        default=None,
+        description="Prompt tokens processed in one step; empty: by the measured speed, 0.2 s a step, or 0.05 s beside other replies.",
     )
     options: dict[str, Any] = Field(
         default={}, description="Further options of the engine, under its own names."
@@ -110,9 +138,15 @@ class WorkerEntry(WorkerSettings):
         if self.engine == "remote":
             key = self.upstream.key.get_secret_value() if self.upstream.key else None
             sizes |= {"url": self.upstream.url, "key": key, "model": self.upstream.model or None}
+            sizes |= {
+                "modalities": self.upstream.modalities or None,
+                "outputs": self.upstream.outputs or None,
+            }
+            sizes |= {"voice": self.upstream.voice or None}
         elif self.engine == "llama":
-            sizes |= {"model": self.model or None, "threads": self.threads}
+            sizes |= {"model": self.model or None, "mmproj": self.mmproj or None, "threads": self.threads}
             sizes |= {"gpu_layers": self.gpu_layers, "batch": self.batch}
+            sizes |= {"device": None if self.device == "auto" else self.device}
         return {name: value for name, value in sizes.items() if value is not None} | self.options
 
 
@@ -132,28 +166,71 @@ class QueueSettings(Section):
 
 
 class LimitSettings(Section):
-    body_mb: Positive = Field(default=64, description="Largest request body or socket message, in megabytes.")
-    text_mb: Positive = Field(default=1, description="Maximum text in one request, in megabytes.")
+    body_mb: Positive = Field(
+        default=64, description="Largest chat request with its files, or socket message, in megabytes."
+    )
+    in_flight_mb: Positive = Field(
+        default=128,
+        description="Request bodies and socket messages of one user that arrive or are processed at a time, in megabytes.",
+    )
+    text_mb: Positive = Field(
+        default=1,
+        description="Maximum text in one request, in megabytes; as JSON it may have six times as many bytes.",
+    )
     messages: Positive = Field(
         default=10_000, description="Messages per request, including their parts and tool calls."
     )
     tools: Positive = Field(default=128, description="Tools per request.")
     choices: Positive = Field(default=16, description="Choices (`n`) per request.")
-    sockets_per_user: Positive = Field(default=20, description="Open WebSockets per user.")
+    sockets_per_user: Positive = Field(
+        default=64,
+        description="Open WebSockets and event streams per user; a visible page has two to four.",
+    )
     blob_mb: Positive = Field(default=256, description="Largest attached file, in megabytes.")
+    storage_gb: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
+        default=20, description="Largest total of a user's files on the disk, in gigabytes."
+    )
+    temporary_mb: Positive = Field(
+        default=256,
+        description="Largest total of the files of a user's temporary chats, which are in memory, in megabytes.",
+    )
     image_megapixels: Annotated[float, Field(gt=0, le=100)] = Field(
         default=4.0,
         description="Largest image passed to a model, in megapixels; larger ones are scaled down.",
+    )
+    request_megapixels: Annotated[float, Field(gt=0, le=1000)] = Field(
+        default=64.0,
+        description="Pictures and frames of one request together, in megapixels; many are scaled down further.",
+    )
+    video_frames: Annotated[int, Field(ge=1, le=1000)] = Field(
+        default=64,
+        description="Frames that the videos of one request become for a model that sees but takes no videos.",
+    )
+    video_minutes: Annotated[float, Field(gt=0, le=1440)] = Field(
+        default=30, description="Longest video passed to a model, in minutes."
     )
     document_pages: Positive = Field(
         default=50, description="Maximum pages of a document passed to a model as images."
     )
     import_mb: Positive = Field(default=256, description="Largest conversation file to import, in megabytes.")
     attachments: Positive = Field(default=32, description="Files per message.")
-    audio_mb: Positive = Field(default=25, description="Largest recording to transcribe, in megabytes.")
+    media_address_mb: Annotated[int, Field(ge=0)] = Field(
+        default=32,
+        description="Largest total of what is fetched from addresses in one request, in megabytes; 0: none are.",
+    )
+    audio_mb: Positive = Field(
+        default=25, description="Largest recording to transcribe or to take a voice from, in megabytes."
+    )
     audio_minutes: Annotated[float, Field(gt=0, le=1440)] = Field(
         default=120, description="Longest recording to transcribe, in minutes."
     )
+    voices: Positive = Field(default=20, description="Voices of their own that one user may keep.")
+
+    def media_budget(self) -> MediaBudget:
+        """What the pictures and videos of one request may cost."""
+        return MediaBudget(
+            self.image_megapixels, self.request_megapixels, self.video_frames, self.video_minutes
+        )
 
 
 class Chat(Section):
@@ -186,9 +263,22 @@ class RunSettings(Section):
     pending: Positive = Field(
         default=10, description="Messages that may be queued in a conversation while a reply is running."
     )
-    titles: Literal["first", "model"] = Field(
-        default="first",
-        description="Conversation titles: the `first` words of the conversation, or written by the `model`.",
+    titles: Literal["auto", "first", "model"] = Field(
+        default="auto",
+        description="Conversation titles: `auto` has the model write one after the first reply, but not the bundled model; `first` "
+        "keeps the first words; `model` has any model write them.",
+    )
+
+
+class BackupSettings(Section):
+    keep: int = Field(
+        default=7,
+        ge=0,
+        le=1000,
+        description="Daily backups of the SQLite database that are kept; 0: none are made.",
+    )
+    hours: Annotated[float, Field(ge=1, le=8760)] = Field(
+        default=24, description="Hours between two backups."
     )
 
 
@@ -296,6 +386,10 @@ class Settings(EngineSettings):
         default=(),
         description="Addresses or networks of proxies whose X-Forwarded headers are trusted, such as 10.0.0.0/8.",
     )
+    supervise: bool = Field(
+        default=True,
+        description="Start the gateway again when it falls; false where systemd or a container does.",
+    )
     ui: Ui = Ui()
     aliases: dict[str, str] = Field(
         default={}, description="Alternative model names: a table of alias and model."
@@ -304,14 +398,21 @@ class Settings(EngineSettings):
         default=(),
         description="The workers, each with the engine settings above; empty: one for `model` or `upstream`.",
     )
+    discover: tuple[HttpUrl, ...] = Field(
+        default=DISCOVER,
+        description="Addresses at which *Connect a server* looks for model servers; an empty list: nowhere.",
+    )
     worker_port_base: int = Field(
         default=22400, ge=1024, le=65000, description="The first port workers listen on (loopback)."
     )
     voice: VoiceSettings = VoiceSettings()
     queue: QueueSettings = QueueSettings()
     limits: LimitSettings = LimitSettings()
+    connections: ConnectionSettings = ConnectionSettings()
     chat: Chat = Chat()
     runs: RunSettings = RunSettings()
+    backups: BackupSettings = BackupSettings()
+    recordings: RecordingSettings = RecordingSettings()
     mcp: Mcp = Mcp()
     tools: Tools = Tools()
     tls: Tls = Tls()
@@ -332,6 +433,8 @@ class Settings(EngineSettings):
     def _entry(self, worker: WorkerSettings, number: int) -> WorkerEntry:
         fields = {name: getattr(self, name) for name in EngineSettings.model_fields}
         fields |= {name: getattr(worker, name) for name in worker.model_fields_set}
+        if "model" in worker.model_fields_set and self.mmproj != "none":
+            fields["mmproj"] = worker.mmproj  # a file belongs to one model
         fields["options"] = self.options | worker.options
         fields["name"] = worker.name or f"worker_{number}"
         fields["engine"] = worker.engine or self._engine_of(worker)

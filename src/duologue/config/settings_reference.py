@@ -50,8 +50,13 @@ def allowed(field: FieldInfo) -> str:
     """The allowed values of a setting, as a phrase: "a whole number from 1 to 65535"."""
     kind = field.annotation
     if get_origin(kind) in (Union, UnionType):
-        kind = next(part for part in get_args(kind) if part is not type(None))
-    bounds = list(field.metadata)
+        kind, *others = (part for part in get_args(kind) if part is not type(None))
+        words = (f" or {word}" for other in others for word in get_args(other))
+        return _kind(kind, list(field.metadata)) + "".join(words)
+    return _kind(kind, list(field.metadata))
+
+
+def _kind(kind: Any, bounds: list[Any]) -> str:
     if get_origin(kind) is Annotated:
         kind, *inner = get_args(kind)
         bounds += [part for note in inner for part in getattr(note, "metadata", [note])]
@@ -63,9 +68,9 @@ def allowed(field: FieldInfo) -> str:
         element = get_args(kind)[0]
         if get_origin(element) is Literal:
             return "a list of " + ", ".join(map(str, get_args(element)))
-        return "a list of names" if element is str else "a list of tables"
+        return "a list of names" if getattr(element, "__origin__", element) is str else "a list of tables"
     names = {bool: "true or false", int: "a whole number", float: "a number", Path: "a path"}
-    return names.get(kind, "text") + _range(bounds)  # type: ignore[arg-type]
+    return names.get(kind, "text") + _range(bounds)
 
 
 def _range(bounds: list[Any]) -> str:

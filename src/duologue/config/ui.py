@@ -58,10 +58,10 @@ class UiPage(Section):
     """Preferences of the page, as in `page` of a user's settings."""
 
     theme: Literal["system", "light", "dark"] = Field(default="system", description="Its colours.")
-    language: Literal["en", "de"] | None = Field(
+    language: Literal["en", "de", "fr", "es"] | None = Field(
         default=None, description="Its language; empty: the browser's."
     )
-    streaming: bool = Field(default=True, description="Show replies while they are written.")
+    streaming: bool = Field(default=True, description="Show replies as they are written.")
     enter_sends: bool = Field(
         default=True, description="Enter sends and Shift+Enter starts a new line; false swaps the two."
     )
@@ -71,7 +71,7 @@ class UiPage(Section):
     documents: Literal["auto", "text", "pages"] = Field(
         default="auto", description="How PDFs are given to models with image input."
     )
-    show_figures: bool = Field(default=True, description="Show tokens and speed below replies.")
+    show_figures: bool = Field(default=False, description="Show tokens and speed below replies.")
     thinking_open: bool = Field(default=False, description="Show a model's thinking unfolded.")
     wrap_code: bool = Field(default=False, description="Wrap long lines of code.")
     text_size: Literal["small", "normal", "large"] = Field(

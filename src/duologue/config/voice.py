@@ -10,12 +10,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, SecretStr
 
+from duologue.config.device import Device
 from duologue.config.section import Section
 
 DetectorName = Literal["silero", "energy"]
-RecogniserName = Literal["pocketsphinx", "scripted", "whisper", "sherpa", "qwen", "remote"]
-SpeakerName = Literal["espeak", "scripted", "kokoro", "kokoro_onnx", "remote"]
-WEIGHTED = ("whisper", "sherpa", "qwen", "kokoro", "kokoro_onnx")
+RecogniserName = Literal["pocketsphinx", "scripted", "whisper", "sherpa", "qwen", "llama", "remote"]
+SpeakerName = Literal["espeak", "scripted", "kokoro", "kokoro_onnx", "sherpa", "pocket", "remote"]
+WEIGHTED = ("whisper", "sherpa", "qwen", "llama", "kokoro", "kokoro_onnx", "pocket")
 """Engines with their own weights. They receive the folder of the weights and the device as options."""
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
@@ -53,6 +54,22 @@ class Speaker(Section):
     )
 
 
+class TurnEnd(Section):
+    enabled: bool | None = Field(
+        default=None,
+        description="Whether the sound of a caller's turn may change how long a pause ends it; empty: if `model` names a file; true: a voice pack brings the file.",
+    )
+    model: str = Field(
+        default="",
+        description="The ONNX file of Smart Turn v3, a path or a name in the folder of models, which judges by sound whether a caller has finished; empty: smart-turn-v3.2-cpu.onnx there.",
+    )
+
+    @property
+    def brought_by_packs(self) -> bool:
+        """Whether a voice pack downloads its file."""
+        return bool(self.enabled) and not self.model
+
+
 class VoiceSettings(Section):
     enabled: bool | None = Field(
         default=None,
@@ -65,13 +82,22 @@ class VoiceSettings(Section):
     detector: DetectorSettings = DetectorSettings()
     recogniser: Recogniser = Recogniser()
     speaker: Speaker = Speaker()
-    device: str = Field(
+    turn_end: TurnEnd = TurnEnd()
+    device: Device = Field(
         default="auto", description="The device these engines run on: `auto`, `cpu`, `cuda:0` ..."
+    )
+    packs_url: str = Field(
+        default="https://github.com/k2-fsa/sherpa-onnx/releases/download",
+        description="The address that voice packs are downloaded from; a mirror has the same files below it.",
     )
     seats: Annotated[int, Field(ge=1, le=1024)] = Field(
         default=32, description="Simultaneous calls, speech requests and transcriptions; further ones wait."
     )
     idle_s: Seconds = Field(default=600, description="Seconds without speech until a call ends.")
+    message_mb: Annotated[int, Field(ge=1)] = Field(
+        default=16,
+        description="Largest message of a client on a call's socket, in megabytes: a picture, or instructions and tools.",
+    )
     session_s: Seconds = Field(default=7200, description="Maximum length of a call, in seconds.")
 
     def engine_options(self, models: Path | None = None) -> dict[str, object]:
@@ -81,9 +107,17 @@ class VoiceSettings(Section):
             "detector": {"engine": self.detector.engine, **self.detector.options},
             "recogniser": _options(self.recogniser, place),
             "speaker": _options(self.speaker, place) | ({"voice": self.voice} if self.voice else {}),
+            "turn_end": _turn_end_options(self.turn_end, place["models"]),
             "seats": self.seats,
             "device": self.device,
         }
+
+
+def _turn_end_options(turn_end: TurnEnd, models: str) -> dict[str, object]:
+    if turn_end.enabled is False or not (turn_end.enabled or turn_end.model):
+        return {}
+    options: dict[str, object] = {"engine": "smart_turn", "models": models}
+    return options | {"model": turn_end.model} if turn_end.model else options
 
 
 def _options(engine: Recogniser | Speaker, place: dict[str, str]) -> dict[str, object]:

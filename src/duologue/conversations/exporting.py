@@ -21,7 +21,7 @@ from duologue.conversations.importing.duologue_format import (
     MessageLine,
     files_of,
 )
-from duologue.media.decoding import decode
+from duologue.threads import encoding
 from duologue.values.conversations import (
     AudioContent,
     Content,
@@ -49,6 +49,8 @@ class Exported(msgspec.Struct, frozen=True):
     conversation: Conversation
     messages: tuple[StoredMessage, ...]
     folder: Folder | None = None
+    above: tuple[Folder, ...] = ()
+    """The folders that the folder is in, the outermost first."""
 
 
 def file_name(conversation: Conversation, ending: str) -> str:
@@ -63,7 +65,7 @@ async def json_lines(exported: Exported, read: Read) -> AsyncIterator[bytes]:
         yield line
     for hash, (name, mime) in _files(exported.messages).items():
         if (data := await read(hash)) is not None:
-            yield await decode(_line, FileLine(hash, name, mime, data))
+            yield await encoding(_line, FileLine(hash, name, mime, data))
 
 
 async def archive(exports: AsyncIterator[Exported], read: Read) -> AsyncIterator[bytes]:
@@ -78,18 +80,18 @@ async def archive(exports: AsyncIterator[Exported], read: Read) -> AsyncIterator
                 if hash not in written and (data := await read(hash)) is not None:
                     written.add(hash)
                     # Pictures, sound and video are compressed already.
-                    await decode(_add, target, f"{FILES}{hash}", data, zipfile.ZIP_STORED)
+                    await encoding(_add, target, f"{FILES}{hash}", data, zipfile.ZIP_STORED)
                     yield sink.take()
             references = (_line(FileLine(hash, name, mime)) for hash, (name, mime) in files.items())
             name = _free(names, file_name(exported.conversation, "jsonl"))
             data = b"".join((*_lines(exported), *references))
-            await decode(_add, target, f"conversations/{name}", data, zipfile.ZIP_DEFLATED)
+            await encoding(_add, target, f"conversations/{name}", data, zipfile.ZIP_DEFLATED)
             yield sink.take()
     yield sink.take()
 
 
 def _lines(exported: Exported) -> Iterator[bytes]:
-    yield _line(Header(VERSION, exported.conversation, exported.folder))
+    yield _line(Header(VERSION, exported.conversation, exported.folder, exported.above))
     for row in exported.messages:
         yield _line(MessageLine(row))
 

@@ -41,6 +41,11 @@ class Feed:
         replaces = partial(_same_draft, event) if isinstance(event, ListDraft) else None
         self._log(user).publish(event, replaces=replaces)
 
+    def publish_to_all(self, event: ListEvent) -> None:
+        """Send an event that is the same for everyone to the readers of every user; only the last of a kind is kept."""
+        for log in self._logs.values():
+            log.publish(event, replaces=lambda earlier: type(earlier) is type(event))
+
     async def events(self, user: str, after: int | None = None) -> AsyncGenerator[NumberedEvent[ListEvent]]:
         """This user's events after the number `after` (None: from now on), until the feed is closed; `ListReset` where events
         since `after` are missing."""

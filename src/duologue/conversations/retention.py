@@ -68,6 +68,9 @@ class Retention:
 
     async def _forget_temporary(self) -> None:
         await self._stores.forget_temporary(TEMPORARY_MS)
+        # What was deleted from temporary chats.
+        while await self._stores.temporary.conversations.purge(DELETED_MS):
+            pass
 
     async def _forget_logs(self) -> None:
         await self._stores.durable.runs.forget_logs(LOGS_MS)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
 import anyio
 
-from duologue.conversations.agent.dependencies import Count, RunDependencies
+from duologue.conversations.agent.dependencies import Count, ModelAccess, RunDependencies
+from duologue.conversations.daily_backups import DailyBackups
 from duologue.conversations.files.message_content import MessageContents
 from duologue.conversations.history.compaction import Compaction
 from duologue.conversations.history.editing import Editing
@@ -22,7 +23,8 @@ from duologue.conversations.history.generation_options import inherited
 from duologue.conversations.history.title_generator import TitleGenerator
 from duologue.conversations.list_feed import Feed
 from duologue.conversations.retention import Retention
-from duologue.errors import BadRequest, StartFailed
+from duologue.errors import BadRequest, ModelNotFound, StartFailed, Unavailable
+from duologue.threads import disk_io
 from duologue.values.conversations import Content, GenerationOptions, Hit
 from duologue.values.generate import Generate
 from duologue.values.requests import ModelCard
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from duologue.config import Settings
     from duologue.conversations.files.attachments import Attachments
     from duologue.conversations.files.blobs import Blobs
+    from duologue.conversations.files.quota import StorageQuota
+    from duologue.conversations.files.spool import Spool
     from duologue.store.stores import Stores
     from duologue.tools.toolbox import Toolbox
 
@@ -52,39 +56,52 @@ class Service:
         settings: Settings,
         stores: Stores,
         blobs: Blobs,
+        spool: Spool,
         toolbox: Toolbox | None,
         *,
         generate: Generate,
         resolve: Callable[[str], ModelCard],
         count: Count | None,
+        models: ModelAccess | None,
         has_waiting_requests: Callable[[], bool],
         now: Callable[[], int],
         clock: Callable[[], float],
+        quota: StorageQuota,
+        hears: Callable[[], bool],
     ) -> None:
         from duologue.conversations.files.attachments import Attachments
         from duologue.conversations.runs.service import RunService
 
         self.limits = settings.limits
         self.run_settings = settings.runs
-        self.resolve = resolve
+        self.resolve = usable = _or_default(resolve)
         self.count = count
         self.now = now
         self.clock = clock
         self.stores = stores
         self.blobs = blobs
+        self.spool = spool
+        self.quota = quota
         self.toolbox = toolbox
         self.feed = Feed(now())
-        self._durable = Attachments(blobs, settings.limits)
-        self._temporary = Attachments(blobs, settings.limits, temporary=True)
+        self._requests: set[anyio.CancelScope] = set()
+        self.hears = hears
+        self._durable = Attachments(blobs, settings.limits, hears=hears)
+        self._temporary = Attachments(blobs, settings.limits, temporary=True, hears=hears)
         self.contents = MessageContents(self.attachments, blobs, settings.limits)
         self.editing = Editing(stores, now=now, publish=self.feed.publish)
         self.titles = TitleGenerator(
-            stores, generate, resolve, publish=self.feed.publish, has_waiting_requests=has_waiting_requests
+            stores,
+            generate,
+            usable,
+            publish=self.feed.publish,
+            has_waiting_requests=has_waiting_requests,
+            can_write=_title_writer(settings.runs.titles),
         )
         self.compaction = Compaction(
             stores,
             generate,
-            resolve,
+            usable,
             self.attachments,
             count=count,
             toolbox=toolbox,
@@ -92,7 +109,8 @@ class Service:
             publish=self.feed.publish,
         )
         self.retention = Retention(stores, blobs)
-        self._titles_by_model = settings.runs.titles == "model"
+        self.daily_backups = DailyBackups(stores.durable.database, settings.backups, now=now, clock=clock)
+        self._titles_by_model = settings.runs.titles != "first"
         self._operator_options = _operator_options(settings)
         self.runs = RunService(
             stores,
@@ -106,6 +124,7 @@ class Service:
                 defaults=self.defaults,
                 toolbox=toolbox,
                 count=count,
+                models=models,
                 make_room=self.compaction.make_room,
                 publish=self.feed.publish,
                 on_end=self._on_end,
@@ -136,10 +155,41 @@ class Service:
         if self._titles_by_model and run.outcome == "done":
             self.titles.enqueue(user, run.conversation)
 
+    @contextmanager
+    def until_closed(self) -> Iterator[None]:
+        """Work of a request that may take minutes: it ends when the server shuts down. Raises Unavailable then."""
+        with anyio.CancelScope() as scope:
+            self._requests.add(scope)
+            try:
+                yield
+            finally:
+                self._requests.discard(scope)
+        if scope.cancelled_caught:
+            raise Unavailable("The server is shutting down. Send the request again when it is back.")
+
     async def close(self) -> None:
-        """End every stream and every run, with its text stored: the server shuts down. Idempotent."""
+        """End every stream, every long request and every run, with its text stored: the server shuts down. Idempotent."""
         self.feed.close()
+        for scope in tuple(self._requests):
+            scope.cancel()
         await self.runs.close()
+
+
+def _title_writer(titles: str) -> Callable[[ModelCard], bool]:
+    """Which models write titles by themselves. Not the bundled one, which is too small, nor the scripted engine, whose replies are fixed."""
+    return lambda card: titles == "model" or not (card.bundled or card.engine == "scripted")
+
+
+def _or_default(resolve: Callable[[str], ModelCard]) -> Callable[[str], ModelCard]:
+    """`resolve`, with the default for a model that is not loaded: for calls, titles and the room in the context."""
+
+    def usable(name: str) -> ModelCard:
+        try:
+            return resolve(name)
+        except ModelNotFound:
+            return resolve("")
+
+    return usable
 
 
 def _operator_options(settings: Settings) -> GenerationOptions:
@@ -151,6 +201,31 @@ def _operator_options(settings: Settings) -> GenerationOptions:
         raise StartFailed(f"{where}: {problem.message}", param=f"{where}.{problem.param or ''}") from None
 
 
+def _files(settings: Settings, stores: Stores, now: Callable[[], int]) -> tuple[Blobs, StorageQuota, Spool]:
+    """The files of users, how much of them each may have, and uploads that are kept only while they are read."""
+    from duologue.conversations.files.blobs import Blobs
+    from duologue.conversations.files.quota import StorageQuota
+    from duologue.conversations.files.spool import Spool
+
+    limits = settings.limits
+    durable, temporary = stores.durable.blobs, stores.temporary.blobs
+    quota = StorageQuota(
+        durable,
+        temporary,
+        limit=round(limits.storage_gb * 10**9),
+        temporary_limit=limits.temporary_mb * 10**6,
+    )
+    blobs = Blobs(
+        settings.data / "blobs",
+        durable,
+        limit=limits.blob_mb * MEGABYTE,
+        now=now,
+        temporary=temporary,
+        quota=quota,
+    )
+    return blobs, quota, Spool(settings.data / "incoming")
+
+
 @asynccontextmanager
 async def opened(
     settings: Settings,
@@ -158,19 +233,20 @@ async def opened(
     generate: Generate,
     resolve: Callable[[str], ModelCard],
     count: Count | None = None,
+    models: ModelAccess | None = None,
     has_waiting_requests: Callable[[], bool] = lambda: False,
     model_ready: Callable[[], Awaitable[None]] | None = None,
+    hears: Callable[[], bool] = lambda: False,
     now: Callable[[], int] = milliseconds,
     clock: Callable[[], float] = time.monotonic,
 ) -> AsyncIterator[Service]:
     """The service over the data folder and database of the settings, for as long as the block lasts.
 
-    `generate` runs a model turn, `resolve` finds a model's card by name, `count` counts the tokens of a prompt,
-    `has_waiting_requests` says whether requests wait for a model, and `model_ready` returns when tool servers may be connected.
+    `generate` runs a model turn, `resolve` finds a model's card by name, `count` counts the tokens of a prompt, `models` loads models,
+    `has_waiting_requests` says whether requests wait for a model, `model_ready` returns when tool servers may be connected, and `hears`
+    says whether `generate` writes down sound for models that take none.
     Raises StartFailed when the database cannot be opened.
     """
-    from duologue.conversations.files.blobs import Blobs
-    from duologue.media.decoding import decode
     from duologue.store.stores import Stores
     from duologue.tools.builtin.clock import local_zone_name
     from duologue.tools.mcp.registry import load
@@ -183,19 +259,14 @@ async def opened(
         async def search(user: str, query: str, limit: int) -> list[Hit]:
             return await stores.durable.search.find(user, query, limit=limit)
 
-        blobs = Blobs(
-            settings.data / "blobs",
-            stores.durable.blobs,
-            limit=settings.limits.blob_mb * MEGABYTE,
-            now=now,
-            temporary=stores.temporary.blobs,
-        )
+        blobs, quota, spool = _files(settings, stores, now)
+        await spool.sweep()
 
         async def begin() -> None:
             if model_ready is not None:
                 await model_ready()
             # Importing the SDK takes most of a second, so it happens on a thread.
-            await decode(load)
+            await disk_io(load)
 
         async def zone(user: str) -> str:
             name = (await stores.durable.settings.get(user)).get("zone")
@@ -214,18 +285,22 @@ async def opened(
             settings,
             stores,
             blobs,
+            spool,
             toolbox,
             generate=generate,
             resolve=resolve,
             count=count,
+            models=models,
             has_waiting_requests=has_waiting_requests,
             now=now,
             clock=clock,
+            quota=quota,
+            hears=hears,
         )
         await stack.enter_async_context(toolbox.running())
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(service.titles.run)
-            tasks.start_soon(service.retention.run)
+            for work in (service.titles, service.retention, service.daily_backups):
+                tasks.start_soon(work.run)
             try:
                 async with service.runs.serving():
                     yield service

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
+from datetime import datetime
 from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 
+from duologue.text.output.channels import ReasoningTags
 from duologue.text.output.reply_grammar import ReplyGrammar
-from duologue.text.templates.chat_template import ChatTemplate
+from duologue.text.templates.prompt_request import PromptRequest, RenderedPrompt
 from duologue.values.events import Event, Finish, Progress, TokenLogprob
+from duologue.values.messages import AudioPart, ImagePart
 from duologue.values.requests import ChatRequest, ModelCard, OutputFormat, Sampling
-from duologue.values.speech import Transcript, Voice
+from duologue.values.speech import Transcript, Voice, VoiceSample
 
 
 class Piece(Struct, frozen=True):
@@ -50,6 +53,20 @@ class Generation(Struct, frozen=True):
     grammar: ReplyGrammar | None = None
 
 
+class PromptTemplate(Protocol):
+    """The chat template of a model. One that came with the model is rendered by `templates.template_renderer`."""
+
+    @property
+    def reasoning(self) -> ReasoningTags | None:
+        """The markers that it puts around thoughts; None if it has none."""
+        ...
+
+    async def render(self, request: PromptRequest, now: datetime) -> RenderedPrompt:
+        """The prompt for these messages; `now` is local time. Raises BadRequest (`template_error`) with the template's
+        message, or where rendering took too long, and Unsupported where it cannot leave a message open."""
+        ...
+
+
 @runtime_checkable
 class PromptEngine(Protocol):
     """A language engine that takes tokens and returns raw text; the session renders the template around it.
@@ -63,7 +80,7 @@ class PromptEngine(Protocol):
     def card(self) -> ModelCard: ...
 
     @property
-    def template(self) -> ChatTemplate: ...
+    def template(self) -> PromptTemplate: ...
 
     async def tokenize(self, text: str, *, start: bool = True) -> tuple[int, ...]:
         """Token ids of a rendered prompt, special tokens parsed. `start` False: `text` continues a prompt that was
@@ -88,6 +105,17 @@ class PromptEngine(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+@runtime_checkable
+class MediaPromptEngine(Protocol):
+    """A PromptEngine whose model may take pictures or sound in its prompt; its card says which."""
+
+    async def tokenize_media(self, pieces: Sequence[str | ImagePart | AudioPart]) -> Sequence[int]:
+        """A prompt of these texts and media, in order. It has as many items as the prompt has tokens, begins like other prompts
+        as far as their content is the same, and goes to `prefill` and `generate` as it is, never cut or joined. Raises
+        BadRequest for a picture or sound that cannot be read."""
+        ...
 
 
 @runtime_checkable
@@ -141,6 +169,21 @@ class DetectorEngine(Protocol):
     async def close(self) -> None: ...
 
 
+@runtime_checkable
+class TurnEndEstimator(Protocol):
+    """Whether a caller's turn is complete, by its sound."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def probability(self, pcm: bytes) -> float:
+        """The probability, 0 to 1, that this sound is a whole turn; it ends with about 0.2 s of silence. Raises `Problem`s,
+        Busy among them: a question that cannot be answered soon is refused."""
+        ...
+
+    async def close(self) -> None: ...
+
+
 class StreamingTranscriber(Protocol):
     """Transcribes one utterance while it is spoken.
 
@@ -153,6 +196,24 @@ class StreamingTranscriber(Protocol):
 
     async def finish(self) -> Transcript:
         """The final transcript of the utterance."""
+        ...
+
+
+@runtime_checkable
+class ExpectsWords(Protocol):
+    """A StreamingTranscriber that words of the conversation help. Others may take such a text for what was said."""
+
+    def expect(self, text: str) -> None:
+        """The speaker may well use words of this text, those at its end most of all. Called before the first sound."""
+        ...
+
+
+@runtime_checkable
+class SpotsStopWords(Protocol):
+    """A StreamingTranscriber that can listen for the words that ask to stop beside all others (`Transcript.stop_word`)."""
+
+    def listen_for_stop(self) -> None:
+        """Do so in this utterance. Called before the first sound."""
         ...
 
 
@@ -236,3 +297,15 @@ class SpeakerEngine(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+@runtime_checkable
+class CloningSpeaker(Protocol):
+    """A SpeakerEngine that can also speak like a recording."""
+
+    def speak_like(
+        self, clause: str, *, sample: VoiceSample, speed: float = 1.0, language: str = ""
+    ) -> AbstractAsyncContextManager[AsyncIterator[SpeechChunk]]:
+        """As `SpeakerEngine.speak`, in the voice of `sample`. What is computed from a sample is kept for the next clause.
+        Raises Problem for a sample that it cannot use."""
+        ...

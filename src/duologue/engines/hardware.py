@@ -16,10 +16,12 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 from duologue.models.fit import Hardware
 from duologue.models.hub.repository import gigabytes
+from duologue.models.placement import Card
 
 CGROUP = Path("/sys/fs/cgroup")
 MEMINFO = Path("/proc/meminfo")
@@ -29,6 +31,7 @@ CARD_TIMEOUT = 20.0
 """Seconds the engine may take to list its cards; a driver that hangs counts as no card."""
 CARD_TTL = 5.0
 """Seconds for which a reading of the cards is reused."""
+CARDS_COMMAND = "import msgspec; from duologue.engines.llama.library import list_cards; print(msgspec.json.encode(list_cards()).decode())"
 CARD_COMMAND = "from duologue.engines.hardware import card_memory; print(card_memory())"
 
 
@@ -101,6 +104,15 @@ def mapped_bytes(process: int, *, processes: Path = PROCESSES, cgroup: Path = CG
         return 0
 
 
+def list_cards() -> tuple[Card, ...]:
+    """The graphics cards that the default engine can use, listed by a process of its own; none where that fails. Blocks, for up to
+    some seconds."""
+    try:
+        return msgspec.json.decode(_last_line(CARDS_COMMAND), type=tuple[Card, ...])
+    except (msgspec.DecodeError, IndexError, OSError, subprocess.SubprocessError):
+        return ()
+
+
 def card_memory() -> int:
     """Free bytes on the graphics cards; 0 where the engine sees none. An integrated GPU does not count: it has no memory
     of its own and is no faster."""
@@ -112,18 +124,23 @@ def card_memory() -> int:
         return 0
 
 
+def _last_line(command: str) -> bytes:
+    """What Python prints last for this command. Raises OSError, subprocess.SubprocessError, IndexError."""
+    process = subprocess.run(
+        # -P: do not import from the folder the server was started in, which may hold anything.
+        [sys.executable, "-P", "-c", command],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=CARD_TIMEOUT,
+        check=True,
+    )
+    # Drivers print lines of their own first.
+    return process.stdout.strip().splitlines()[-1]
+
+
 def _card_memory_in_subprocess() -> int:
     try:
-        process = subprocess.run(
-            # -P: do not import from the folder the server was started in, which may hold anything.
-            [sys.executable, "-P", "-c", CARD_COMMAND],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=CARD_TIMEOUT,
-            check=True,
-        )
-        # Drivers print lines of their own first; the number is the last word.
-        return int(process.stdout.split()[-1])
+        return int(_last_line(CARD_COMMAND))
     except (OSError, ValueError, IndexError, subprocess.SubprocessError):
         return 0
 

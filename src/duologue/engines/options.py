@@ -1,12 +1,10 @@
 """The options of a speech engine, checked before anything large is loaded.
 
-Called by the `load` function of every recogniser and speaker. Owns the errors for misspelt options and wrong types, and
-the parsing of device names.
+Called by the `load` function of every recogniser and speaker. Owns the errors for misspelt options and wrong types.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import TypeVar
@@ -17,20 +15,6 @@ from msgspec import Struct
 from duologue.errors import StartFailed
 
 T = TypeVar("T", bound=Struct)
-
-_DEVICE = re.compile(r"(auto|cpu|cuda|gpu)(?::(\d{1,3}))?")
-
-
-class Device(Struct, frozen=True):
-    """Where a model runs: `kind` is auto, cpu or cuda; `index` which of several cards."""
-
-    kind: str = "auto"
-    index: int = 0
-
-    @property
-    def name(self) -> str:
-        """As most libraries write it."""
-        return f"{self.kind}:{self.index}" if self.kind == "cuda" else self.kind
 
 
 def read_options(kind: type[T], options: Mapping[str, object], engine: str) -> T:
@@ -52,14 +36,3 @@ def check_parallel(engine: str, parallel: int) -> None:
     """Raises StartFailed for a `parallel` below 1."""
     if parallel < 1:
         raise StartFailed(f"{engine}'s option 'parallel' must be at least 1.", param="parallel")
-
-
-def parse_device(text: str) -> Device:
-    """The device of a name: auto, cpu, cuda, cuda:1. Raises StartFailed for anything else."""
-    match = _DEVICE.fullmatch(text.strip().lower() or "auto")
-    if match is None:
-        raise StartFailed(
-            f"There is no device {text!r}; the devices are auto, cpu, cuda and cuda:1.", param="device"
-        )
-    kind, index = match.groups()
-    return Device("cuda" if kind == "gpu" else kind, int(index or 0))

@@ -7,9 +7,15 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from duologue.engines.contracts import DetectorEngine, LanguageEngine, RecogniserEngine, SpeakerEngine
+from duologue.engines.contracts import (
+    DetectorEngine,
+    LanguageEngine,
+    RecogniserEngine,
+    SpeakerEngine,
+    TurnEndEstimator,
+)
 
 # name -> (module, function); `await function(options)` returns the loaded engine.
 LANGUAGE_ENGINES: dict[str, tuple[str, str]] = {
@@ -31,12 +37,16 @@ DETECTOR_ENGINES: dict[str, tuple[str, str]] = {
     "silero": ("duologue.engines.vad.silero", "load"),
     "energy": ("duologue.engines.vad.energy", "load"),
 }
+TURN_END_ENGINES: dict[str, tuple[str, str]] = {
+    "smart_turn": ("duologue.engines.turn_end.smart_turn", "load"),
+}
 RECOGNISER_ENGINES: dict[str, tuple[str, str]] = {
     "pocketsphinx": ("duologue.engines.sphinx.engine", "load"),
     "scripted": ("duologue.engines.scripted.recogniser", "load"),
     "whisper": ("duologue.engines.asr.whisper", "load"),
     "sherpa": ("duologue.engines.asr.sherpa", "load"),
     "qwen": ("duologue.engines.asr.qwen", "load"),
+    "llama": ("duologue.engines.llama.sound_recogniser", "load"),
     "remote": ("duologue.engines.openai_remote.speech", "load_recogniser"),
 }
 SPEAKER_ENGINES: dict[str, tuple[str, str]] = {
@@ -44,14 +54,19 @@ SPEAKER_ENGINES: dict[str, tuple[str, str]] = {
     "scripted": ("duologue.engines.scripted.speaker", "load_speaker"),
     "kokoro": ("duologue.engines.tts.kokoro", "load"),
     "kokoro_onnx": ("duologue.engines.tts.kokoro_onnx", "load"),
+    "sherpa": ("duologue.engines.tts.sherpa_speaker", "load"),
+    "pocket": ("duologue.engines.tts.pocket", "load"),
     "remote": ("duologue.engines.openai_remote.speech", "load_speaker"),
 }
 
 
-def weights_of(engine: str, options: dict[str, Any]) -> Path | None:
-    """The folder of the weights of a recogniser or a speaker, without loading anything; None: it needs none. Raises
+def weights_of(
+    kind: Literal["recogniser", "speaker", "turn_end"], engine: str, options: dict[str, Any]
+) -> Path | None:
+    """The folder or file of the weights of an engine of this kind, without loading anything; None: it needs none. Raises
     StartFailed with the command that fetches them."""
-    module, _ = (RECOGNISER_ENGINES | SPEAKER_ENGINES)[engine]
+    tables = {"recogniser": RECOGNISER_ENGINES, "speaker": SPEAKER_ENGINES, "turn_end": TURN_END_ENGINES}
+    module, _ = tables[kind][engine]
     find = getattr(import_module(module), "weights", None)
     return None if find is None else Path(find(options))
 
@@ -64,6 +79,12 @@ async def _load(table: dict[str, tuple[str, str]], name: str, options: dict[str,
 async def load_detector(name: str, options: dict[str, Any]) -> DetectorEngine:
     """Load the detector called `name`. Raises KeyError for an unknown name, StartFailed when it cannot load."""
     engine: DetectorEngine = await _load(DETECTOR_ENGINES, name, options)
+    return engine
+
+
+async def load_turn_end(name: str, options: dict[str, Any]) -> TurnEndEstimator:
+    """Load the estimator of the ends of turns called `name`. Raises as `load_detector`."""
+    engine: TurnEndEstimator = await _load(TURN_END_ENGINES, name, options)
     return engine
 
 

@@ -12,6 +12,9 @@ from pathlib import Path
 
 from duologue.errors import StartFailed
 
+DEEPEST = 3
+"""Levels of folders below a model's that are searched."""
+
 
 def find_folder(model: str, models: str, names: Sequence[str] = ()) -> Path | None:
     """The folder of `model`: its path, or a folder below `models` by its name or another of `names`. None: not found."""
@@ -56,6 +59,24 @@ def hub_command(repository: str, target: Path, *files: str) -> str:
 def fetch_command(url: str, target: Path) -> str:
     """The command that fetches one file."""
     return f"curl -L --fail --create-dirs -o {quote(target)} {shlex.quote(url)}"
+
+
+def archive_command(address: str, target: Path) -> list[str]:
+    """The commands that fetch a model from an archive called after its folder `target`, at this address."""
+    there = quote(target.parent)
+    return [
+        f"mkdir -p {there}",
+        f"curl -L --fail {address}/{target.name}.tar.bz2 | tar -xj -C {there}",
+    ]
+
+
+def files_below(folder: Path) -> list[str]:
+    """The files of a model's folder, relative to it, a few levels deep."""
+    return sorted(
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_file() and len(path.relative_to(folder).parts) <= DEEPEST
+    )
 
 
 def quote(path: Path) -> str:

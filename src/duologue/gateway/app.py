@@ -12,37 +12,63 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import anyio
-from fastapi import FastAPI
+from fastapi import APIRouter, Depends, FastAPI, Request
 from starlette.middleware import Middleware
 
-from duologue import __version__
+from duologue import __version__, telemetry
 from duologue.config import Settings
+from duologue.decoder import service as decoder
 from duologue.errors import Unavailable
-from duologue.gateway import tls
+from duologue.gateway import tls, web_pictures
 from duologue.gateway.admin import routes as admin_routes
 from duologue.gateway.admin import status
 from duologue.gateway.admin.metrics import measure_reply, measure_turn, rendered
 from duologue.gateway.admin.metrics_history import STEP, MetricsHistory
+from duologue.gateway.apps import app_routes
+from duologue.gateway.apps.app_registry import AppRegistry
+from duologue.gateway.apps.modes import Abilities
 from duologue.gateway.auth import key_routes, middleware, sessions
+from duologue.gateway.auth.guessing import GuessGuard
 from duologue.gateway.auth.keys import Keys, read_key, wall_clock
 from duologue.gateway.calls import duplex_socket, voice_socket
 from duologue.gateway.dialects import audio, chat_completions, chat_socket
+from duologue.gateway.help import help_routes
+from duologue.gateway.help.search import HelpSearch
+from duologue.gateway.media.fitted_generate import FittedGenerate
+from duologue.gateway.media.fitter import MediaFitter
+from duologue.gateway.media.references import MediaReferences
 from duologue.gateway.middleware.body_limit import BodyLimit
-from duologue.gateway.middleware.socket_limit import SocketLimit
+from duologue.gateway.middleware.byte_ledger import ByteLedger
+from duologue.gateway.middleware.bytes_in_flight import BytesInFlight
+from duologue.gateway.middleware.message_limit import MessageLimit
+from duologue.gateway.middleware.stream_limit import StreamLimit
 from duologue.gateway.models.loader import ProbeHardware
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.models.service import ModelService
+from duologue.gateway.presets import preset_routes
+from duologue.gateway.presets.voice_samples import VoiceSamples
+from duologue.gateway.recordings import recording_routes
+from duologue.gateway.recordings.service import RecordingService
 from duologue.gateway.scheduling.eta import BASES, Estimator
 from duologue.gateway.scheduling.generate import Generator
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.scheduler import Scheduler
-from duologue.gateway.speech.audio_input import AudioTranscriber
+from duologue.gateway.speech import pack_routes, voice_routes
+from duologue.gateway.speech.pack_service import VoicePacks
 from duologue.gateway.speech.service import SpeechService
+from duologue.gateway.speech.voice_library import VoiceLibrary
 from duologue.gateway.startup_messages import StartupMessages
 from duologue.gateway.static_page import FOLDER, StaticPage
+from duologue.gateway.upstreams import upstream_routes
+from duologue.gateway.upstreams.service import UpstreamService
 from duologue.gateway.workers.load_specs import voice_load_spec
 from duologue.http.error_responses import exception_handlers
+from duologue.models.installed_packs import chosen_pack
+from duologue.stall_watch import watch_loop
+from duologue.supervisor.link import GatewayRestarts
+from duologue.tools.ssrf_guard import AddressGuard, AllowList
 from duologue.values.events import Done, Failed
+from duologue.values.runs import ListModels
 from duologue.wire.worker_protocol import LoadSpec
 
 if TYPE_CHECKING:
@@ -55,6 +81,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MEGABYTE = 1024 * 1024
+EXTRA_BYTES = 64 * 1024
+"""What a body may have besides the text or the file in it."""
 VOICE_PORT = 50
 """The voice worker searches its port from this far behind the first worker's port."""
 SETTLED_SECONDS = 20.0
@@ -66,6 +94,7 @@ class Gateway:
 
     Inside `running()` the workers, the database and the conversations are up; the routes of the conversations are added then.
     `probe_hardware` measures this machine; without it no model is refused for lack of memory.
+    `restarts` says how often the gateway was started again, and why.
     """
 
     def __init__(
@@ -74,10 +103,13 @@ class Gateway:
         load_specs: Sequence[LoadSpec],
         announce: Callable[[str], None],
         probe_hardware: ProbeHardware | None = None,
+        restarts: GatewayRestarts | None = None,
     ) -> None:
         is_remote = not middleware.is_loopback(settings.host)
         self.settings = settings
+        self._restarts = restarts or GatewayRestarts()
         self.keys = Keys(read_key(_key(settings), settings.key_file), always=is_remote)
+        self.ledger = ByteLedger(settings.limits.in_flight_mb * MEGABYTE)
         self.static_page = StaticPage(FOLDER if settings.ui.enabled else None)
         self.startup_messages = StartupMessages(settings, announce)
         self.voice: Pool | None = None
@@ -90,10 +122,18 @@ class Gateway:
             on_change=self._pool_changed,
         )
         self.metrics_history = MetricsHistory(time.time())
-        self.generate = Generator(self.pool, observe=self._observe, wrote=self.metrics_history.wrote)
-        self.models = ModelRegistry(self.pool.cards, settings.aliases)
+        generator = Generator(self.pool, observe=self._observe, wrote=self.metrics_history.wrote)
+        self.models = ModelRegistry(self.pool.cards, settings.aliases, self.pool.find)
         self.voice = self._voice_pool()
-        self.speech = SpeechService(self.voice, settings.voice)
+        self.library = VoiceLibrary(settings.limits.voices)
+        self.speech = SpeechService(self.voice, settings.voice, self.library)
+        fitter = MediaFitter(self.speech, settings.limits.media_budget())
+        self.generate = FittedGenerate(generator, self.models.resolve, fitter)
+        self.apps = AppRegistry(self._abilities, self._models_changed)
+        self.voice_packs = VoicePacks(settings, self.voice, probe_hardware)
+        self.recordings = RecordingService(
+            settings.recordings, settings.data / "recordings", is_temporary=self._is_temporary
+        )
         self.call_services = voice_socket.CallServices(
             self.voice,
             self.generate,
@@ -101,15 +141,42 @@ class Gateway:
             settings=settings.voice,
             limits=settings.limits,
             conversations=self._open_call_turns,
-            read_ahead=self.generate.ahead,
+            read_ahead=self.generate.reading_ahead(generator.ahead),
             observe=measure_turn,
+            speech=self.speech,
+            apps=self.apps,
+            recordings=self.recordings,
         )
         self.duplex = duplex_socket.DuplexSessions(self.call_services, most=settings.limits.sockets_per_user)
-        self.model_service = ModelService(settings, load_specs, self.pool, self.models, probe_hardware)
+        self.model_service = ModelService(
+            settings,
+            load_specs,
+            self.pool,
+            self.models,
+            probe_hardware,
+            may_load=self.keys.is_admin,
+            on_change=self._models_changed,
+        )
+        self.upstreams = UpstreamService(settings, self.pool)
         self._settled = anyio.Event()
         self.service: Service | None = None
         self.tls: ssl.SSLContext | None = None
         self.app = self._application()
+
+    def _abilities(self) -> Abilities:
+        """What the loaded engines can do."""
+        cards = self.models.cards()
+        coming = bool(self.model_service.coming) or any(not card.context for card in cards)
+        return Abilities(
+            text=bool(cards) or coming,
+            voice=self.speech.features()["voice"] or self.speech.status[0] == "loading",
+            image=coming or any("image" in card.modalities for card in cards),
+        )
+
+    async def _require_chat(self, request: Request) -> None:
+        """The page's messages are turn-based chat too. Raises Forbidden where that is switched off."""
+        if request.method == "POST" and request.url.path.endswith("/runs"):
+            self.apps.require("turnbased")
 
     def _pools(self) -> list[Pool]:
         return [self.pool, *([] if self.voice is None else [self.voice])]
@@ -124,9 +191,12 @@ class Gateway:
             raise Unavailable("The server is starting. Call again in a moment.")
         return await open_call_turns(self.service, user, conversation, model=model, tools=tools)
 
+    def _is_temporary(self, conversation: str) -> bool:
+        return self.service is not None and self.service.stores.is_temporary(conversation)
+
     def _voice_pool(self) -> Pool | None:
         """The pool of the voice worker, whose slots are the seats for calls, speech and transcription."""
-        load_spec = voice_load_spec(self.settings)
+        load_spec = voice_load_spec(self.settings, chosen_pack(self.settings.data))
         if load_spec is None:
             return None
         return Pool(
@@ -141,8 +211,13 @@ class Gateway:
     def _pool_changed(self) -> None:
         self.startup_messages.update(self.pool, self.voice)
         self.model_service.publish_changes()
+        self.voice_packs.pool_changed()
         if self.pool.ready:
             self._settled.set()
+
+    def _models_changed(self) -> None:
+        if self.service is not None:
+            self.service.feed.publish_to_all(ListModels())
 
     def _observe(self, kind: str, event: Done | Failed) -> None:
         if isinstance(event, Failed):
@@ -150,7 +225,12 @@ class Gateway:
         elif event.finish == "cancelled":
             self.metrics_history.ended()
         else:
-            self.metrics_history.ended(first=event.timings.first, waited=event.timings.queue)
+            self.metrics_history.ended(
+                first=event.timings.first,
+                waited=event.timings.queue,
+                tokens=event.usage.output,
+                generate=event.timings.generate,
+            )
             measure_reply(event)
 
     async def _sample(self) -> None:
@@ -173,9 +253,33 @@ class Gateway:
         with anyio.move_on_after(SETTLED_SECONDS):
             await self._settled.wait()
 
+    def _status_router(self) -> APIRouter:
+        settings, page = self.settings, self.static_page
+        return status.router(
+            self.pool,
+            build=page.build,
+            auth_required=lambda: self.keys.required,
+            metrics=lambda: rendered(self.pool, self._restarts.number),
+            restarts=self._restarts,
+            limits={
+                "text_bytes": settings.limits.text_mb * MEGABYTE,
+                "blob_bytes": settings.limits.blob_mb * MEGABYTE,
+                "attachments": settings.limits.attachments,
+                "audio_bytes": settings.limits.audio_mb * MEGABYTE,
+            },
+            speech=self.speech,
+            features=lambda: {"recording": self.recordings.allowed},
+            ui_defaults=settings.ui.defaults.overrides(),
+            coming=lambda: self.model_service.coming,
+            chosen=lambda: self.model_service.remembered.default,
+            aliases=self.models.aliases,
+            apps=self.apps.is_enabled,
+        )
+
     def _application(self) -> FastAPI:
         settings, keys, page = self.settings, self.keys, self.static_page
         logins = sessions.LoginSessions(keys)
+        guessing = GuessGuard()
         cookie = middleware.cookie_name(settings.port)
         app = FastAPI(
             title="Duologue",
@@ -193,48 +297,51 @@ class Gateway:
                     cookie=cookie,
                     open_files=page.paths | {tls.CA_PATH},
                     login_page=page.login if settings.ui.enabled else None,
+                    guessing=guessing,
                 ),
-                Middleware(SocketLimit, settings.limits.sockets_per_user),
-                Middleware(BodyLimit, settings.limits.body_mb * MEGABYTE, others=_body_limits(settings)),
+                Middleware(StreamLimit, settings.limits.sockets_per_user),
+                Middleware(BytesInFlight, self.ledger, streamed=["/api/blobs", "/api/import"]),
+                Middleware(MessageLimit, _message_limits(settings)),
+                Middleware(BodyLimit, *_json_limit(settings), others=_body_limits(settings)),
             ],
             exception_handlers=exception_handlers(),
         )
-        app.include_router(sessions.router(keys, logins, cookie=cookie, now=wall_clock))
+        app.include_router(sessions.router(keys, logins, cookie=cookie, now=wall_clock, guessing=guessing))
         app.include_router(key_routes.router(keys))
         app.include_router(tls.router(settings))
-        app.include_router(
-            status.router(
-                self.pool,
-                build=page.build,
-                auth_required=lambda: keys.required,
-                metrics=lambda: rendered(self.pool),
-                limits={
-                    "text_bytes": settings.limits.text_mb * MEGABYTE,
-                    "blob_bytes": settings.limits.blob_mb * MEGABYTE,
-                    "attachments": settings.limits.attachments,
-                    "audio_bytes": settings.limits.audio_mb * MEGABYTE,
-                },
-                speech=self.speech,
-                ui_defaults=settings.ui.defaults.overrides(),
-            )
-        )
+        app.include_router(help_routes.router(HelpSearch()))
+        guard = AddressGuard(AllowList(settings.tools.private_addresses))
+        app.include_router(web_pictures.router(guard))
+        app.include_router(self._status_router())
         app.include_router(admin_routes.router(self._pools(), self.metrics_history, time.time))
         shared: dict[str, Any] = {
             "limits": settings.limits,
             "speech": self.speech,
-            "transcriber": AudioTranscriber(self.speech),
         }
         app.include_router(audio.router(self.speech, limits=settings.limits))
-        app.include_router(chat_completions.router(self.generate, self.models, **shared))
-        for router in self.model_service.routes():
+        references = MediaReferences(settings.limits, guard)
+        app.include_router(
+            chat_completions.router(self.generate, self.models, references=references, **shared)
+        )
+        app.include_router(pack_routes.router(self.voice_packs))
+        own = (voice_routes.router(self.library, self.speech), recording_routes.router(self.recordings))
+        for router in (*self.model_service.routes(), *own):
             app.include_router(router)
+        app.include_router(upstream_routes.router(self.upstreams))
         app.include_router(
             chat_socket.router(
-                self.generate, self.models, timeouts=settings.chat, call_services=self.call_services, **shared
+                self.generate,
+                self.models,
+                timeouts=settings.chat,
+                call_services=self.call_services,
+                apps=self.apps,
+                **shared,
             )
         )
         app.include_router(voice_socket.router(self.call_services))
         app.include_router(duplex_socket.router(self.duplex))
+        app.include_router(app_routes.router(self.apps))
+        app.include_router(preset_routes.router(VoiceSamples(self.speech)))
         app.router.default = page
         return app
 
@@ -246,6 +353,7 @@ class Gateway:
         from duologue.store.users import Users
 
         async with AsyncExitStack() as stack:
+            stack.callback(decoder.close)
             tasks = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(tasks.cancel_scope.cancel)
             # First, so that the workers load their models while the database is opened.
@@ -255,33 +363,58 @@ class Gateway:
             tasks.start_soon(self._sample)
             await tasks.start(self.duplex.run)
             await tasks.start(self.model_service.run)
+            await tasks.start(self.voice_packs.run)
             self.service = await stack.enter_async_context(
                 conversations.opened(
                     self.settings,
                     generate=self.generate,
                     resolve=self.models.resolve,
-                    count=self.pool.count,
+                    count=self.generate.counting(self.pool.count),
+                    models=self.model_service.for_chats,
                     has_waiting_requests=lambda: bool(self.pool.scheduler.entries()),
                     model_ready=self._settle,
+                    hears=lambda: self.speech.hears,
                 )
             )
+            await self.apps.use(self.service.stores.durable.server_settings)
+            await self.model_service.remember(self.service.stores.durable.remembered_loads)
+            await tasks.start(self.recordings.run, self.service.stores.durable.recordings)
+            tasks.start_soon(self.model_service.repeat_loads)
             await self.keys.use(Users(self.service.stores.durable.database, wall_clock))
-            self.app.include_router(router(self.service))
+            self.library.use(self.service.stores.durable.custom_voices)
+            await tasks.start(self.upstreams.run, self.service.stores.durable.upstreams)
+            self.app.include_router(router(self.service), dependencies=[Depends(self._require_chat)])
             if self.tls is not None:
                 tasks.start_soon(tls.keep_fresh, self.settings, self.tls)
-            self.startup_messages.start(self.pool, self.voice)
+            # Last: the imports of a start stand in nobody's way.
+            tasks.start_soon(watch_loop, telemetry.metrics().loop_stalled)
             yield
             await self.keys.note_used()
 
 
+def _json_limit(settings: Settings) -> tuple[int, str]:
+    """The size of a body that is text and some fields: JSON writes a character of one byte with up to six."""
+    return 6 * settings.limits.text_mb * MEGABYTE + EXTRA_BYTES, "limits.text_mb"
+
+
 def _body_limits(settings: Settings) -> dict[str, tuple[int, str]]:
-    """The paths that take files. A file may come inside a form, whose boundaries need some extra bytes."""
-    form = 64 * 1024
+    """The paths that take files, or files within JSON. A form has boundaries, which need some extra bytes."""
+    form = EXTRA_BYTES
     return {
+        "/v1/chat/completions": (settings.limits.body_mb * MEGABYTE, "limits.body_mb"),
+        middleware.LOGIN_PATH: (sessions.BODY_BYTES, ""),
         "/api/blobs": (settings.limits.blob_mb * MEGABYTE + form, "limits.blob_mb"),
         "/api/import": (settings.limits.import_mb * MEGABYTE + form, "limits.import_mb"),
+        # As JSON a recording is base64, a third longer.
+        "/api/assets/ref_audio": (settings.limits.audio_mb * MEGABYTE * 4 // 3 + form, "limits.audio_mb"),
         "/v1/audio/transcriptions": (settings.limits.audio_mb * MEGABYTE + form, "limits.audio_mb"),
     }
+
+
+def _message_limits(settings: Settings) -> dict[str, int]:
+    """The paths of sockets that take smaller messages than a chat with its files."""
+    size = min(settings.voice.message_mb, settings.limits.body_mb) * MEGABYTE
+    return {"/ws/voice": size, "/ws/duplex/": size}
 
 
 def _key(settings: Settings) -> str | None:

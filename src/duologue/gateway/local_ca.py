@@ -3,7 +3,7 @@
 Owns data/tls: `ca.pem` (the authority) and `server.pem` (the server's certificate), each in one file with its key, so that a key
 and its certificate never get separated. `tls` decides when they are needed.
 
-An authority and not one self-signed certificate, because a phone is told once to trust `/ca.crt` and then accepts every renewed
+An authority and not one self-signed certificate, because a phone has to trust `/ca.crt` only once and then accepts every renewed
 certificate. Its name constraints limit it to the names of this server, so that trusting it does not mean trusting it with the web.
 """
 

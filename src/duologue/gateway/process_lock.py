@@ -20,8 +20,8 @@ LOCK = "server.lock"
 
 
 @contextmanager
-def data_folder(folder: Path, url: str) -> Iterator[None]:
-    """Lock `folder` for this process. Raises StartFailed naming the process that has it, or why it cannot be used."""
+def data_folder(folder: Path, url: str, process: int | None = None) -> Iterator[None]:
+    """Lock `folder` for this process; `process` is the one to stop, if it is another. Raises StartFailed naming the process that has it, or why it cannot be used."""
     try:
         # It has people's conversations: no other account of this machine may read it.
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -42,7 +42,7 @@ def data_folder(folder: Path, url: str) -> Iterator[None]:
                 "folder on a disk of this machine."
             ) from error
         file.truncate(0)
-        file.write(json.dumps({"process": os.getpid(), "url": url}))
+        file.write(json.dumps({"process": process or os.getpid(), "url": url}))
         file.flush()
         yield
 
@@ -92,16 +92,19 @@ def _taken(host: str, number: int, error: OSError) -> str:
 
 
 def holder(number: int) -> tuple[int, str] | None:
-    """The process (id and command) that listens on this TCP port; None if unknown, as on systems other than Linux."""
+    """The process (id and command) that listens on this TCP port; None if unknown, as on systems other than Linux. Of a parent
+    and a child with the same socket it is the parent, which would start the child again."""
     inodes = _listening_inodes(number)
     if not inodes:
         return None
+    found: dict[int, tuple[int, str]] = {}
     for process in Path("/proc").glob("[0-9]*"):
         if inodes.intersection(_open_files(process)):
             with suppress(OSError):  # it may end meanwhile
                 command = (process / "cmdline").read_bytes().replace(b"\0", b" ")
-                return int(process.name), command.decode(errors="replace").strip()[:120]
-    return None
+                parent = int((process / "stat").read_text().rpartition(")")[2].split()[1])
+                found[int(process.name)] = parent, command.decode(errors="replace").strip()[:120]
+    return next(((id, command) for id, (parent, command) in found.items() if parent not in found), None)
 
 
 def _open_files(process: Path) -> Iterator[str]:

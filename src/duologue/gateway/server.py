@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import signal
 import socket
@@ -21,12 +22,18 @@ from duologue.errors import StartFailed
 from duologue.gateway import process_lock, tls
 from duologue.gateway.app import MEGABYTE, Gateway
 from duologue.gateway.auth import middleware
-from duologue.gateway.middleware.forwarded import Proxies
+from duologue.gateway.connections import open_files
+from duologue.gateway.connections.acceptor import Acceptor
+from duologue.gateway.connections.admission import Admission, ConnectionTable
+from duologue.gateway.connections.guard import ConnectionGuard
+from duologue.gateway.connections.http_protocol import GuardedHttpProtocol
+from duologue.gateway.middleware.forwarded import Proxies, is_local
 from duologue.gateway.middleware.host_check import AllowedHosts
 from duologue.gateway.middleware.stack import with_middleware
 from duologue.gateway.models.loader import ProbeHardware
 from duologue.gateway.startup_messages import server_url
-from duologue.gateway.workers.load_specs import load_specs
+from duologue.gateway.workers.load_specs import ListCards, load_specs
+from duologue.supervisor.link import SupervisorLink
 
 log = logging.getLogger(__name__)
 
@@ -39,12 +46,17 @@ def serve(
     *,
     announce: Callable[[str], None],
     probe_hardware: ProbeHardware | None = None,
+    list_cards: ListCards = tuple,
+    supervisor: SupervisorLink | None = None,
 ) -> None:
     """Serve until interrupted. Raises StartFailed.
 
     `announce` gets the lines meant for the person at the terminal. `probe_hardware` measures this machine without loading an
-    engine into this process.
+    engine into this process, and `list_cards` lists its graphics cards. `supervisor` is the parent that watches this process; it keeps the listening socket.
     """
+    if supervisor is not None and supervisor.listener is not None:
+        # Where the first gateway listened, this one does: another address in the settings takes effect at the next start.
+        settings = settings.model_copy(update={"host": supervisor.host})
     telemetry.set_up_logging(settings.log.level, settings.log.format)
     has_key = middleware.has_key(settings)
     middleware.check_start(
@@ -53,21 +65,30 @@ def serve(
         insecure_http=settings.insecure_http,
         tls=tls.is_on(settings.tls),
     )
+    if warning := middleware.check_key(settings):
+        log.warning("%s", warning)
     if settings.proxies and not has_key:
         log.warning(
             "There is no key, so everyone who comes through the proxy is an admin. Add one: `duologue key add NAME`"
         )
-    specs = load_specs(settings)
-    listener = process_lock.port(settings.host, settings.port)
+    specs = load_specs(settings, list_cards)
+    listener = (supervisor and supervisor.listener) or process_lock.port(settings.host, settings.port)
+    url = server_url(settings, listener.getsockname()[1])
     with (
         listener,
-        process_lock.data_folder(settings.data, server_url(settings, listener.getsockname()[1])),
+        process_lock.data_folder(settings.data, url, None if supervisor is None else supervisor.parent),
     ):
+        if supervisor is not None:
+            supervisor.listening(listener, settings.host, (settings.log.level, settings.log.format))
         settings = settings.model_copy(update={"port": listener.getsockname()[1]})
-        # After a clean shutdown uvicorn raises the signal again, which would make the command fail. Ignore it there.
+        restarts = None if supervisor is None else supervisor.restarts
+        gateway = Gateway(settings, specs, announce, probe_hardware, restarts)
+        server = _Server(gateway, supervisor)
+        # uvicorn handles signals only once everything is started, and the terminal may say "ready" before that. After a clean
+        # shutdown it raises the signal again, which would make the command fail; then this changes nothing.
         for signum in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(signum, lambda number, frame: None)
-        _Server(Gateway(settings, specs, announce, probe_hardware)).run(sockets=[listener])
+            signal.signal(signum, lambda number, frame: server.stop())
+        server.run(sockets=[listener])
 
 
 def public_app(app: FastAPI, settings: Settings) -> ASGIApp:
@@ -76,11 +97,24 @@ def public_app(app: FastAPI, settings: Settings) -> ASGIApp:
     return with_middleware(app, hosts, settings.base_path, Proxies(settings.proxies))
 
 
-class _Server(uvicorn.Server):
-    """uvicorn with the gateway's own start and shutdown around it."""
+def connection_guard(settings: Settings) -> ConnectionGuard:
+    """The bounds of all connections; raises the limit on open files, of which each is one."""
+    bounds = settings.connections
+    proxies = Proxies(settings.proxies)
+    table = ConnectionTable(
+        per_address=bounds.per_address,
+        total=open_files.most_connections(open_files.raise_limit(), bounds.total),
+        is_shared=lambda peer: is_local(peer) or proxies.trusts(peer),
+    )
+    return ConnectionGuard(bounds, table)
 
-    def __init__(self, gateway: Gateway) -> None:
+
+class _Server(uvicorn.Server):
+    """uvicorn with the gateway's own start and shutdown around it, and its own accepting of connections."""
+
+    def __init__(self, gateway: Gateway, supervisor: SupervisorLink | None = None) -> None:
         self._gateway = gateway
+        self._supervisor = supervisor
         settings = gateway.settings
         files = tls.tls_files(settings) if tls.is_on(settings.tls) else (None, None)
         super().__init__(
@@ -98,9 +132,11 @@ class _Server(uvicorn.Server):
                 ws_per_message_deflate=False,
                 ws_ping_interval=15,
                 timeout_graceful_shutdown=1,
-                backlog=2048,
+                timeout_keep_alive=settings.connections.keep_alive_s,
             )
         )
+        self._guard = connection_guard(settings)
+        self._acceptors: list[Acceptor] = []
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
         # The gateway starts here and not in the application's lifespan: uvicorn answers an error there with a stack trace
@@ -108,23 +144,62 @@ class _Server(uvicorn.Server):
         self.config.load()
         self._gateway.tls = self.config.ssl
         try:
-            async with self._gateway.running():
+            async with self._gateway.running(), anyio.create_task_group() as self._tasks:
+                self._tasks.start_soon(self._guard.sweep)
+                if self._supervisor is not None:
+                    self._tasks.start_soon(self._stop_without, self._supervisor)
                 await super().serve(sockets)
+                self._tasks.cancel_scope.cancel()
         except BaseExceptionGroup as group:
             if (failures := group.subgroup(StartFailed)) is None:
                 raise
             raise _first(failures) from None
 
+    def stop(self) -> None:
+        """Shut down as soon as the start is complete."""
+        self.should_exit = True
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup([])  # uvicorn accepts nothing itself
+        for listener in sockets or ():
+            acceptor = Acceptor(self._guard, self._protocol, self.config.ssl)
+            self._acceptors.append(acceptor)
+            self._tasks.start_soon(acceptor.run, listener)
+        # What a start leaves stays: otherwise each large request makes the collector walk all of it, several times, for 50 ms
+        # each in which nothing else runs.
+        gc.freeze()
+        if self._supervisor is not None:
+            self._supervisor.ready()
+        # After the parent knows it: who reads the line may kill this process at once, and expects it to come back.
+        self._gateway.startup_messages.start(self._gateway.pool, self._gateway.voice)
+
+    def _protocol(self, admission: Admission | None) -> GuardedHttpProtocol:
+        return GuardedHttpProtocol(
+            self.config, self.server_state, self.lifespan.state, guard=self._guard, admission=admission
+        )
+
+    async def _stop_without(self, supervisor: SupervisorLink) -> None:
+        """Stop when the parent is gone, even by SIGKILL: nobody would know of this process."""
+        while True:
+            await anyio.wait_readable(supervisor.socket)
+            if supervisor.is_closed():
+                log.warning("The process that watches the gateway is gone. The server stops.")
+                self.should_exit = True
+                return
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         # Before uvicorn closes the sockets, whose last message must say why they close. The runs stop before the workers,
         # so that their text is saved.
         self._gateway.model_service.close()
+        self._gateway.voice_packs.close()
         if self._gateway.service is not None:
             await self._gateway.service.close()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._gateway.pool.stop, STOP_SECONDS)
             if self._gateway.voice is not None:
                 tasks.start_soon(self._gateway.voice.stop, STOP_SECONDS)
+        for acceptor in self._acceptors:
+            await acceptor.stop()
         await super().shutdown(sockets)
 
 

@@ -53,6 +53,7 @@ class StartupMessages:
                 (worker.speech.detector, "Calls are unavailable"),
                 (worker.speech.recogniser, "Speech recognition is unavailable"),
                 (worker.speech.speaker, "Speech output is unavailable"),
+                (worker.speech.turn_end, "Turns end by their words alone"),
             ):
                 if engine.standing == "failed":
                     self._print(engine.detail, f"{consequence}: {engine.detail}")

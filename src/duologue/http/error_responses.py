@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,6 +16,7 @@ from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from duologue.errors import BadRequest, NotFound, Problem
@@ -22,6 +24,10 @@ from duologue.errors import BadRequest, NotFound, Problem
 log = logging.getLogger(__name__)
 
 OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+
+RETRY_SECONDS = {429: 2, 503: 5}
+"""The statuses that say when to try again, and the seconds they say where the problem does not know better."""
+MOST_RETRY_SECONDS = 3600
 
 
 def problem_body(problem: Exception, path: str, request_id: str = "") -> dict[str, Any]:
@@ -34,6 +40,8 @@ def problem_body(problem: Exception, path: str, request_id: str = "") -> dict[st
         error |= {"type": OPENAI_TYPES.get(known.status, kind), "param": known.param}
     elif known.param is not None:
         error["param"] = known.param
+    if known.values:
+        error["values"] = dict(known.values)
     if request_id:
         error["request_id"] = request_id
     return {"error": error}
@@ -45,6 +53,10 @@ def problem_headers(problem: Exception) -> dict[str, str]:
     headers = {"cache-control": "no-store"}
     if status == 401:
         headers["www-authenticate"] = "Bearer"
+    if status in RETRY_SECONDS:
+        known = problem.retry_after if isinstance(problem, Problem) else None
+        seconds = RETRY_SECONDS[status] if known is None else known
+        headers["retry-after"] = str(min(MOST_RETRY_SECONDS, max(1, math.ceil(seconds))))
     return headers
 
 
@@ -109,11 +121,21 @@ def exception_handlers() -> dict[Any, Any]:
             return refusal
         return answer(request, Problem(f"{error.detail}.", code="http_error", status=error.status_code))
 
+    async def left(request: Request, error: Exception) -> JSONResponse:
+        # Nobody reads this; the client went away while it was sending.
+        return answer(request, BadRequest("The request ended before its body was complete."))
+
     async def unexpected(request: Request, error: Exception) -> JSONResponse:
         log.error("%s %s failed", request.method, request.url.path, exc_info=error)
         return answer(request, error)
 
-    return {Problem: known, RequestValidationError: invalid, HTTPException: http, Exception: unexpected}
+    return {
+        Problem: known,
+        RequestValidationError: invalid,
+        HTTPException: http,
+        ClientDisconnect: left,
+        Exception: unexpected,
+    }
 
 
 def _bug(request_id: str) -> Problem:

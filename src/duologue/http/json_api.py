@@ -12,6 +12,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from duologue.errors import BadRequest, Unsupported
+from duologue.request_parsing import parsing
 from duologue.wire import api
 from duologue.wire.validation import decode_json
 from duologue.wire.validation_errors import shortened
@@ -35,7 +36,7 @@ async def body_of(request: Request) -> dict[str, Any]:
         body = await request.body()
     except ClientDisconnect:
         raise BadRequest("The request ended before its body was complete.") from None
-    return decode_json(body) if body else {}
+    return await parsing(len(body), decode_json, body, user=user_of(request)) if body else {}
 
 
 async def read_body(request: Request, model: type[api.A]) -> api.A:

@@ -11,14 +11,14 @@ import json
 import logging
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, aclosing
+from contextlib import AbstractAsyncContextManager, ExitStack, aclosing
 from typing import Generic, Protocol, TypeVar
 
 import anyio
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from duologue.errors import Problem
+from duologue.errors import Busy, Problem
 from duologue.http.error_responses import problem_body, refuse, request_id_of
 
 log = logging.getLogger(__name__)
@@ -29,6 +29,9 @@ KEEP_ALIVE = 15.0
 """Seconds of silence after which a comment is sent: proxies and clients give up on silent streams."""
 STALLED = 60.0
 """Seconds a message may take to send. A client that reads nothing for that long occupies a slot for nothing."""
+
+STREAM_PLACE = "stream_place"
+"""The entry of a request's state that takes one of the user's places for an event stream: a context manager that raises Busy."""
 
 Item = TypeVar("Item")
 Consumed = TypeVar("Consumed", contravariant=True)
@@ -98,7 +101,8 @@ class EventStream(Response, Generic[Item]):
     """Sends the items of `source`, encoded, until source or encoder ends or the client disconnects, which cancels the source.
 
     A problem before the first byte is answered with its HTTP status; a later one becomes an `error` event and `[DONE]`.
-    With `resumable` the headers leave at once, and a failing source just ends the stream: the client reconnects.
+    With `resumable` the headers leave at once, a failing source just ends the stream (the client reconnects), and the stream
+    takes one of its user's places while it is open.
     """
 
     media_type = "text/event-stream"
@@ -124,6 +128,17 @@ class EventStream(Response, Generic[Item]):
         self._sending_since: float | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with ExitStack() as stack:
+            take_place = scope.get("state", {}).get(STREAM_PLACE) if self._resumable else None
+            if take_place is not None:
+                try:
+                    stack.enter_context(take_place())
+                except Busy as full:
+                    await refuse(scope, receive, send, full)
+                    return
+            await self._run(scope, receive, send)
+
+    async def _run(self, scope: Scope, receive: Receive, send: Send) -> None:
         async with anyio.create_task_group() as group:
 
             async def send_or_leave(message: Message) -> None:

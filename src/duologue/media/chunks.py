@@ -1,7 +1,7 @@
 """A long recording read in chunks, so that only a few minutes of it are in memory as samples at a time.
 
-Used for transcriptions of files. A chunk ends at the quietest place near its greatest length, so that no word is cut.
-Everything here blocks: call it by `decoding.decode`.
+Used for transcriptions of files, by `read_chunks` in a decoder process. A chunk ends at the quietest place near its greatest
+length, so that no word is cut.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ import sys
 from array import array
 from collections.abc import Iterator
 
+from duologue.decoder.job import decoder_job
 from duologue.errors import TooLarge
-from duologue.media import recordings, wav
+from duologue.media import recordings, sniff, wav
 from duologue.resampler import available
 from duologue.values.audio import from_float32
 
@@ -22,6 +23,14 @@ SEARCHED = 10 * RATE
 """Samples at a chunk's end that are searched for the quietest place."""
 WINDOW = RATE // 5
 """Samples of a place to cut: the shortest pause between two words."""
+
+
+@decoder_job(seconds=60, cpu_seconds=900, memory_mb=1024, preload=("av", "PIL.Image"))
+def read_chunks(data: bytes, minutes: float) -> Iterator[bytes]:
+    """The chunks of a sound file, of at most so many minutes. Raises as AudioChunks."""
+    chunks = AudioChunks(data, sniff.kind(data[: sniff.HEAD]), minutes=minutes)
+    while chunk := chunks.next_chunk():
+        yield chunk
 
 
 class AudioChunks:

@@ -1,7 +1,6 @@
 """PDF documents: their text, and their pages as pictures.
 
-Used for attachments and previews. The only use of PDFium, which is not thread-safe: call everything here by
-`decoding.decode_alone`.
+Used for attachments and previews: jobs for `decoder.service`. The only use of PDFium.
 """
 
 from __future__ import annotations
@@ -11,29 +10,40 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from duologue.decoder.job import decoder_job
 from duologue.errors import BadRequest
-from duologue.media.images import Picture, of_pixels
+from duologue.media.images import LIBRARIES, Picture, of_drawing, small
 
 if TYPE_CHECKING:
+    from PIL import Image
     from pypdfium2 import PdfDocument  # type: ignore[import-untyped]
 
 SCALE = 1.5
 """Of 72 dots an inch: text of ten points stays readable, and a page takes about one megapixel."""
+PAGES_SECONDS = 120
+"""Processor seconds for all pages of a document as pictures."""
 _PASSWORD = 4
 # PDFium's marks of a hyphen at the end of a line, inside a word.
 _HYPHEN = re.compile("[\\ufffe\\x02]\\r?\\n?")
 _GAP = re.compile(r"\n{3,}")
 
 
+_preload = ("pypdfium2", *LIBRARIES)
+_job = decoder_job(preload=_preload)
+
+
+@_job
 def page_count(data: bytes) -> int:
     """How many pages. Raises BadRequest for a broken or locked document."""
     with _open(data) as document:
         return len(document)
 
 
-def text(data: bytes) -> str:
-    """The text of all pages, each under its number; "" where no page has text (a scan). Raises BadRequest."""
-    pages = []
+@_job
+def text(data: bytes, most: int) -> str:
+    """The text of all pages, each under its number; "" where no page has text (a scan). Beyond `most` characters it is cut
+    off. Raises BadRequest."""
+    pages: list[str] = []
     with _open(data) as document:
         for index in range(len(document)):
             page = document[index]
@@ -45,6 +55,8 @@ def text(data: bytes) -> str:
                     words.close()
             finally:
                 page.close()
+            if (most := most - len(pages[-1])) < 0:
+                break
     if not any(pages):
         return ""
     if len(pages) == 1:
@@ -52,26 +64,37 @@ def text(data: bytes) -> str:
     return "\n\n".join(f"[Page {number}]\n{page}".rstrip() for number, page in enumerate(pages, 1))
 
 
-def page(data: bytes, index: int, megapixels: float) -> Picture:
-    """The picture of one page, from 0; of at most `megapixels`. Raises BadRequest."""
+@decoder_job(cpu_seconds=PAGES_SECONDS, preload=_preload)
+def pages(data: bytes, most: int, megapixels: float) -> Iterator[Picture]:
+    """The pictures of the first `most` pages, each of at most `megapixels`. Raises BadRequest."""
     with _open(data) as document:
         document.init_forms()
-        page = document[index]
+        for index in range(min(most, len(document))):
+            yield of_drawing(_drawn(document, index, megapixels))
+
+
+@_job
+def thumbnail(data: bytes, side: int) -> Picture:
+    """A WebP of the first page that fits into a square of `side` pixels. Raises BadRequest."""
+    with _open(data) as document:
+        document.init_forms()
+        return small(_drawn(document, 0, 1.0), side)
+
+
+def _drawn(document: PdfDocument, index: int, megapixels: float) -> Image.Image:
+    page = document[index]
+    try:
+        width, height = page.get_size()
+        scale = min(SCALE, (megapixels * 1_000_000 / max(1.0, width * height)) ** 0.5)
+        bitmap = page.render(scale=scale, rev_byteorder=True, prefer_bgrx=False, may_draw_forms=True)
         try:
-            width, height = page.get_size()
-            scale = min(SCALE, (megapixels * 1_000_000 / max(1.0, width * height)) ** 0.5)
-            bitmap = page.render(scale=scale, rev_byteorder=True, prefer_bgrx=False, may_draw_forms=True)
-            try:
-                row = bitmap.width * bitmap.n_channels
-                pixels = bytes(bitmap.buffer)
-                lines = [
-                    pixels[at : at + row] for at in range(0, bitmap.stride * bitmap.height, bitmap.stride)
-                ]
-                return of_pixels(_rgb(b"".join(lines), bitmap.n_channels), bitmap.width, bitmap.height)
-            finally:
-                bitmap.close()
+            # A page is drawn on white, so alpha can be dropped. The copy outlives the bitmap.
+            image: Image.Image = bitmap.to_pil().convert("RGB")
+            return image
         finally:
-            page.close()
+            bitmap.close()
+    finally:
+        page.close()
 
 
 @contextmanager
@@ -93,16 +116,6 @@ def _open(data: bytes) -> Iterator[PdfDocument]:
         raise _broken() from None
     finally:
         document.close()
-
-
-def _rgb(pixels: bytes, channels: int) -> bytes:
-    """RGB of grey, RGB or RGBA pixels. A page is drawn on white, so alpha can be dropped."""
-    if channels == 3:
-        return pixels
-    rgb = bytearray(len(pixels) // channels * 3)
-    for channel in range(3):
-        rgb[channel::3] = pixels[min(channel, channels - 1) :: channels]
-    return bytes(rgb)
 
 
 def _tidy(words: str) -> str:

@@ -1,7 +1,7 @@
 """Encoders of synthesised sound: 16-bit mono samples to a file of the requested format, while they arrive.
 
 Used by the audio dialects. WAV and bare samples are encoded here, compressed formats by `recordings.Compressor`. `feed` and
-`finish` block for about a hundredth of the sound's time: call them by `decoding.encode`.
+`finish` block for about a hundredth of the sound's time: call them by `threads.encoding`.
 """
 
 from __future__ import annotations

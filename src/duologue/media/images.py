@@ -1,7 +1,8 @@
 """Pictures: measured, turned upright, scaled down, and converted to PNG or JPEG.
 
-Used for attachments, thumbnails and pages of documents. Owns the limits that keep a small file from becoming a huge
-picture, and what makes an SVG drawing safe to render. Everything here blocks: call it by `decoding.decode`.
+Used for attachments, thumbnails and pages of documents: jobs for `decoder.service.decode`, and nothing here runs in the
+gateway. Owns the size of a picture that is decoded at all, and what a drawing may refer to. How much time and memory a picture
+takes is bounded by its process.
 """
 
 from __future__ import annotations
@@ -14,17 +15,35 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from duologue.decoder.job import decoder_job
 from duologue.errors import BadRequest, Problem, TooLarge
+from duologue.media.sniff import HEAD, SVG, kind
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
     from PIL import Image
 
-PIXELS = 100_000_000
-"""A picture with more is refused before anything is decoded: it would take over 400 MB of memory."""
+PIXELS = 120_000_000
+"""A picture with more is refused before anything is decoded: it would take about 500 MB of memory."""
+JPEG_PIXELS = 2 * PIXELS
+"""A JPEG may have more, because it is made smaller while it is decoded: phones have cameras of 200 megapixels."""
+MEMORY_MB = 1280
+"""Measured, for a thumbnail: a PNG of 100 megapixels 400 MB, a HEIC or AVIF of 50 megapixels 450, a WebP of 50 megapixels 780, a
+progressive JPEG of 108 megapixels 320."""
+SECONDS = 60
+"""For a picture, on the clock: a PNG of 100 megapixels takes 7 processor seconds, and other processes come first."""
+THREADS = 4
+"""Of a decoder that uses several: each takes address space."""
+LIBRARIES = (
+    *(
+        f"PIL.{kind}ImagePlugin"
+        for kind in ("Jpeg", "Mpo", "Png", "Gif", "WebP", "Bmp", "Tiff", "Ico", "Avif", "Ppm")
+    ),
+    *("PIL.ImageOps", "PIL.ImageStat", "pi_heif", "resvg_py", "xml.etree.ElementTree"),
+)
+"""What is imported before a child is forked."""
 SVG_BYTES = 8 * 2**20
-SVG_ELEMENTS = 100_000
 SVG_SIDE = 768
 """Pixels: a smaller drawing is rendered this long, since models see little of an icon."""
 LOSSLESS_BYTES = 4 * 2**20
@@ -46,6 +65,10 @@ _FORMATS = {
 _LOSSLESS = frozenset(["PNG", "GIF", "BMP", "ICO", "SVG"])
 """Lossless formats, mostly of drawings and screenshots."""
 _ORIENTATION, _GPS = 0x0112, 0x8825
+_TURNS = {2: 0, 3: 3, 4: 1, 5: 5, 6: 4, 7: 6, 8: 2}
+"""Pillow's `Transpose` that turns a picture of each orientation upright."""
+_SCALED = frozenset(["RGB", "RGBA", "L", "LA", "CMYK", "YCbCr", "I;16", "I", "F"])
+"""Modes that are scaled before they are converted, which takes less memory."""
 _UNITS = {
     "": 1.0,
     "px": 1.0,
@@ -56,12 +79,11 @@ _UNITS = {
     "in": 96.0,
     "em": 16.0,
 }
-_FILTER = re.compile(r"(?<![\w-])filter\s*:[^;}]*;?", re.IGNORECASE)
 _LENGTH = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?\s*(px|pt|pc|mm|cm|in|em)?\s*", re.IGNORECASE)
 
 
 class Picture(Struct, frozen=True):
-    """An encoded picture, upright. Pixels."""
+    """An encoded picture, upright. Pixels. Without `data`: the file itself."""
 
     data: bytes
     mime: str
@@ -69,6 +91,10 @@ class Picture(Struct, frozen=True):
     height: int
 
 
+_job = decoder_job(seconds=SECONDS, memory_mb=MEMORY_MB, preload=LIBRARIES)
+
+
+@_job
 def inspect(data: bytes) -> tuple[str, int, int]:
     """The media type, width and height of a picture turned upright. Raises BadRequest, TooLarge."""
     if _is_svg(data):
@@ -81,58 +107,72 @@ def inspect(data: bytes) -> tuple[str, int, int]:
         return _FORMATS[str(image.format)], width, height
 
 
+@_job
 def for_model(data: bytes, megapixels: float) -> Picture:
     """The picture as it is sent to a model: upright, without transparency, of at most `megapixels`, PNG or JPEG.
 
-    `data` itself where it already is that. Raises BadRequest, TooLarge.
+    Without data where the file already is that. Raises BadRequest, TooLarge.
     """
     most = megapixels * 1_000_000
     if _is_svg(data):
         return _encode(_flatten(_render_svg(data, most)), lossless=True)
     with _open(data) as image:
-        kind = str(image.format)
+        format = str(image.format)
         if _is_suitable(image, most):
-            return Picture(data, _FORMATS[kind], *image.size)
-        return _encode(_flatten(_scale_down(_upright(image, most), most)), lossless=kind in _LOSSLESS)
+            return Picture(b"", _FORMATS[format], *image.size)
+        return _encode(_flatten(_upright(image, most)), lossless=format in _LOSSLESS)
 
 
+@_job
+def sized_for_model(data: bytes, megapixels: float) -> tuple[Picture, bool]:
+    """As `for_model`, and whether the picture was made smaller."""
+    _, width, height = inspect(data)
+    picture = for_model(data, megapixels)
+    return picture, picture.width * picture.height < width * height
+
+
+@_job
 def thumbnail(data: bytes, side: int) -> Picture:
     """A WebP of the picture that fits into a square of `side` pixels. Raises BadRequest, TooLarge."""
     if _is_svg(data):
         image = _render_svg(data, float(side * side))
     else:
         with _open(data) as original:
-            image = _to_rgb(_upright(original, float(side * side) * 4))
+            image = _upright(original, float(side * side) * 4)
+    return small(image, side)
+
+
+def small(image: Image.Image, side: int) -> Picture:
+    """A WebP of the picture that fits into a square of `side` pixels. Changes the picture."""
     image.thumbnail((side, side))
     buffer = io.BytesIO()
     image.save(buffer, "WEBP", quality=80)
     return Picture(buffer.getvalue(), "image/webp", *image.size)
 
 
-def of_pixels(rgb: bytes, width: int, height: int) -> Picture:
-    """A picture of raw RGB bytes, row by row."""
-    from PIL import Image
-
-    return _encode(Image.frombytes("RGB", (width, height), rgb), lossless=True)
+def of_drawing(image: Image.Image) -> Picture:
+    """The picture of something drawn, such as a page."""
+    return _encode(image, lossless=True)
 
 
 @contextmanager
 def _open(data: bytes) -> Iterator[Image.Image]:
     """The picture with its header read and nothing decoded. Errors of the libraries become Problems."""
-    from pi_heif import register_heif_opener  # type: ignore[import-untyped]
-    from PIL import Image
+    from pi_heif import options, register_heif_opener  # type: ignore[import-untyped]
+    from PIL import AvifImagePlugin, Image
 
     register_heif_opener()
+    options.DECODE_THREADS = AvifImagePlugin.DEFAULT_MAX_THREADS = THREADS
     # Pillow's own limit guards the pictures inside ICO and TIFF files, which have sizes of their own.
     Image.MAX_IMAGE_PIXELS = PIXELS
     try:
         with Image.open(io.BytesIO(data), formats=[name for name in _FORMATS if name != "MPO"]) as image:
-            if image.width * image.height > PIXELS:
+            if image.width * image.height > (JPEG_PIXELS if image.format in ("JPEG", "MPO") else PIXELS):
                 raise _too_large()
             yield image
-    except Problem:
+    except (Problem, MemoryError):
         raise
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning, MemoryError):
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise _too_large() from None
     except Exception:  # noqa: BLE001
         # Decoders raise anything for broken files: KeyError, struct.error, SyntaxError ...
@@ -161,13 +201,21 @@ def _is_complete(image: Image.Image) -> bool:
 
 
 def _upright(image: Image.Image, most: float) -> Image.Image:
-    from PIL import ImageOps
+    """The picture turned upright, of at most `most` pixels, as RGB or RGBA."""
+    from PIL.Image import Transpose
 
+    turn = _TURNS.get(image.getexif().get(_ORIENTATION, 1))
     if image.format in ("JPEG", "MPO") and image.width * image.height > most:
         # The decoder scales by powers of two as it reads, for a fraction of the time and memory.
         scale = (most / (image.width * image.height)) ** 0.5
         image.draft("RGB", (round(image.width * scale), round(image.height * scale)))
-    return ImageOps.exif_transpose(image)
+        if image.width * image.height > PIXELS:
+            raise _too_large()
+    image.load()
+    if image.mode not in _SCALED or "transparency" in image.info:
+        image = _to_rgb(image)
+    image = _to_rgb(_scale_down(image, most))
+    return image if turn is None else image.transpose(Transpose(turn))
 
 
 def _scale_down(image: Image.Image, most: float) -> Image.Image:
@@ -178,7 +226,9 @@ def _scale_down(image: Image.Image, most: float) -> Image.Image:
         return image
     scale = (most / pixels) ** 0.5
     size = (max(1, int(image.width * scale)), max(1, int(image.height * scale)))
-    return _to_rgb(image).resize(size, Image.Resampling.LANCZOS, reducing_gap=3.0)
+    # Pillow cannot reduce pictures of 16 bits first, which only saves time.
+    gap = None if image.mode == "I;16" else 3.0
+    return image.resize(size, Image.Resampling.LANCZOS, reducing_gap=gap)
 
 
 def _to_rgb(image: Image.Image) -> Image.Image:
@@ -186,9 +236,8 @@ def _to_rgb(image: Image.Image) -> Image.Image:
     if image.mode in ("I;16", "I;16B", "I;16L", "I", "F"):
         # Pillow's conversion clips 16-bit values to white instead of scaling them.
         return image.convert("F").point(lambda value: value * (1 / 257) + 0.0).convert("L").convert("RGB")
-    if image.has_transparency_data:
-        return image.convert("RGBA")
-    return image.convert("RGB")
+    mode = "RGBA" if image.has_transparency_data else "RGB"
+    return image if image.mode == mode else image.convert(mode)
 
 
 def _flatten(image: Image.Image) -> Image.Image:
@@ -219,59 +268,31 @@ def _encode(image: Image.Image, *, lossless: bool) -> Picture:
 
 
 def _is_svg(data: bytes) -> bool:
-    from duologue.media.sniff import HEAD, SVG, kind
-
     return kind(data[:HEAD]) == SVG
 
 
 def _svg(data: bytes) -> Element:
-    """The drawing without what makes it unsafe to render: images that name a file (the library would read it from this
-    machine's disk), and filters (a few bytes of them keep a processor busy for minutes)."""
+    """The drawing without the pictures it names by address: the library would read them from this machine's disk."""
     from xml.etree import ElementTree
 
     if len(data) > SVG_BYTES:
         raise TooLarge(f"An SVG drawing may have {SVG_BYTES // 2**20} MB.", code="image_too_large")
     try:
         root = ElementTree.fromstring(data)
-        elements = list(root.iter())
-        for element in elements:
-            for child in list(element):
-                if not isinstance(child.tag, str) or _is_unsafe(child):
-                    element.remove(child)
-            element.attrib.pop("filter", None)
-            if style := element.get("style"):
-                element.set("style", _FILTER.sub("", style))
-            if element.text and _local(element.tag) == "style":
-                element.text = _FILTER.sub("", element.text)
-        if _weight(root, {element.get("id", ""): element for element in elements}, {}) > SVG_ELEMENTS:
-            raise TooLarge("The SVG drawing has too many parts.", code="image_too_large")
-    except (ElementTree.ParseError, ValueError, LookupError, RecursionError):
+    except (ElementTree.ParseError, ValueError, LookupError):
         raise _unreadable() from None
+    for element in list(root.iter()):
+        for child in list(element):
+            if not isinstance(child.tag, str) or _names_a_file(child):
+                element.remove(child)
     return root
 
 
-def _is_unsafe(element: Element) -> bool:
-    name = _local(element.tag)
-    if name == "filter":
-        return True
-    return name in ("image", "feimage") and any(
+def _names_a_file(element: Element) -> bool:
+    return _local(element.tag) in ("image", "feimage") and any(
         _local(attribute) == "href" and not value.strip().lower().startswith("data:")
         for attribute, value in element.attrib.items()
     )
-
-
-def _weight(element: Element, named: dict[str, Element], known: dict[Element, int]) -> int:
-    """How many elements will be rendered, with each `use` expanded: ten lines that refer to each other make a thousand
-    million."""
-    if element not in known:
-        known[element] = 0  # an element that refers to itself is rendered once
-        targets = [
-            named[value[1:]]
-            for attribute, value in element.attrib.items()
-            if _local(attribute) == "href" and value[:1] == "#" and value[1:] in named
-        ]
-        known[element] = 1 + sum(_weight(part, named, known) for part in (*element, *targets))
-    return known[element]
 
 
 def _local(name: str) -> str:
@@ -316,14 +337,11 @@ def _render_svg(data: bytes, most: float) -> Image.Image:
     size: dict[str, Any] = {"width": max(1, round(width * scale)), "height": max(1, round(height * scale))}
     try:
         png = resvg_py.svg_to_bytes(svg_string=ElementTree.tostring(root, encoding="unicode"), **size)
-    except Exception:  # noqa: BLE001
-        # The library raises ValueError or OSError for what it cannot render.
-        raise _unreadable() from None
-    except BaseException as error:
-        # A panic in its Rust code is not an Exception: uncaught it would end the server.
-        if type(error).__name__ == "PanicException":
-            raise _unreadable() from None
+    except MemoryError:
         raise
+    except BaseException:  # noqa: BLE001
+        # The library raises ValueError or OSError for what it cannot render; a panic in its Rust code is no Exception.
+        raise _unreadable() from None
     return Image.open(io.BytesIO(bytes(png))).convert("RGBA")
 
 

@@ -1,7 +1,7 @@
 """Compressed sound (MP3, OGG, FLAC, AAC, M4A, WebM), read and written by FFmpeg through PyAV.
 
 Used by `chunks`, `encoder` and for attachments. PyAV is an extra: without it the error names the command that installs it.
-Everything here blocks: call it by `decoding.decode` and `encode`.
+Reading happens in decoder processes only; `Compressor` writes our own sound, in `threads.encoding`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
+from duologue.decoder.job import decoder_job
 from duologue.errors import BadRequest, TooLarge, Unsupported
-from duologue.media.wav import MINUTES, RATE, Sound
+from duologue.media import sniff
+from duologue.media.wav import MINUTES, RATE, Sound, check_finite, is_wav, read_wav
 
 # FFmpeg is told the format: left to guess, it would follow a playlist to other files.
 FORMATS = {
@@ -34,12 +36,26 @@ MOST = MINUTES * 60 * RATE
 _CODECS: dict[str, tuple[str, str, dict[str, str], dict[str, str]]] = {
     "mp3": ("mp3", "libmp3lame", {"write_xing": "0", "id3v2_version": "0"}, {"b": "64k"}),
     "opus": ("ogg", "libopus", {"page_duration": "100000"}, {"b": "32k", "application": "voip"}),
+    # Two voices that seldom speak at once; a page of a second is the most that a sudden end can cost.
+    "opus_stereo": ("ogg", "libopus", {"page_duration": "1000000"}, {"b": "48k", "application": "voip"}),
     "aac": ("adts", "aac", {}, {"b": "64k"}),
     "flac": ("flac", "flac", {}, {}),
 }
 _BUFFER = 1024
 """Bytes FFmpeg collects before it passes them on."""
 _BROKEN = "The sound file is broken or holds no sound."
+
+
+@decoder_job(seconds=60, cpu_seconds=60, memory_mb=1024, result_mb=128, preload=("av", "PIL.Image"))
+def read_sound(data: bytes) -> Sound:
+    """The sound of a file of any known format. Raises as `wav.read_wav` and `read_recording`."""
+    return read_wav(data) if is_wav(data) else read_recording(data, sniff.kind(data[: sniff.HEAD]))
+
+
+@decoder_job(seconds=60, cpu_seconds=60, memory_mb=1024, preload=("av", "PIL.Image"))
+def measure_sound(data: bytes) -> int:
+    """Milliseconds of a sound file, all of which is read. Raises as `read_sound`."""
+    return read_sound(data).duration
 
 
 def read_recording(data: bytes, mime: str) -> Sound:
@@ -52,6 +68,7 @@ def read_recording(data: bytes, mime: str) -> Sound:
         samples += piece
         if len(samples) > MOST * 4:
             raise TooLarge(f"Sound of more than {MINUTES} minutes cannot be attached.", code="sound_too_long")
+    check_finite(samples)
     return Sound(bytes(samples))
 
 
@@ -114,7 +131,8 @@ def _av(mime: str) -> Any:
 
 
 class Compressor:
-    """16-bit mono sound at `rate` Hz, fed in pieces, as a file of one of "mp3", "opus" (in Ogg), "aac" (ADTS) and "flac".
+    """16-bit mono sound at `rate` Hz, fed in pieces, as a file of one of "mp3", "opus" (in Ogg), "aac" (ADTS) and "flac"; or
+    stereo sound, the samples of both channels in turn, as "opus_stereo".
 
     What `feed` returns can be played at once. Raises Unsupported without PyAV.
     """
@@ -134,14 +152,16 @@ class Compressor:
         self._sink = _Sink()
         self._file: Any = av.open(self._sink, "w", format=container, options=options, buffer_size=_BUFFER)
         stream: Any = self._file.add_stream(codec, rate=rate, options=codec_options)
-        stream.layout = "mono"
+        self._layout, self._channels = ("stereo", 2) if kind == "opus_stereo" else ("mono", 1)
+        stream.layout = self._layout
         self._stream = stream
         self._samples = 0
 
     def feed(self, pcm: bytes) -> bytes:
         """The bytes of the file that `pcm` completes."""
         if pcm:
-            frame = self._av.AudioFrame(format="s16", layout="mono", samples=len(pcm) // 2)
+            count = len(pcm) // 2 // self._channels
+            frame = self._av.AudioFrame(format="s16", layout=self._layout, samples=count)
             plane = frame.planes[0]
             # A plane may be longer than its samples, and can only be replaced as a whole.
             plane.update(pcm.ljust(plane.buffer_size, b"\0"))
@@ -160,6 +180,27 @@ class Compressor:
     def _write(self, frame: Any) -> None:
         for packet in self._stream.encode(frame):
             self._file.mux(packet)
+
+
+def to_webm(ogg: bytes) -> bytes:
+    """A file of Opus in Ogg, whole or broken off, as the same sound in WebM, with an index to seek by. Raises BadRequest for
+    anything else, Unsupported without PyAV."""
+    av = _av("audio/ogg")
+    made = io.BytesIO()
+    try:
+        with (
+            av.open(io.BytesIO(ogg), mode="r", format="ogg") as source,
+            av.open(made, mode="w", format="webm") as target,
+        ):
+            stream = target.add_stream_from_template(source.streams.audio[0])
+            for packet in source.demux(audio=0):
+                # The one without a time only flushes.
+                if packet.dts is not None:
+                    packet.stream = stream
+                    target.mux(packet)
+    except (av.FFmpegError, IndexError, ValueError):
+        raise BadRequest(_BROKEN, code="sound_unreadable") from None
+    return made.getvalue()
 
 
 class _Sink:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from duologue.media.texts import decode_text, is_text
+from duologue.decoder.job import decoder_job
+from duologue.media.texts import decode_text, is_plain, is_text
 
 Family = Literal["image", "audio", "video", "pdf", "text", "other"]
 
@@ -71,10 +72,18 @@ _HTML = re.compile(
 )
 
 
+def quick_kind(head: bytes, name: str = "", claimed: str = "") -> str | None:
+    """As `kind`; None for a text of an old encoding, which only `kind` tells from other bytes."""
+    if not _binary(head) and is_plain(head) is None:
+        return None
+    return kind(head, name, claimed)
+
+
+@decoder_job(preload=("charset_normalizer",))
 def kind(head: bytes, name: str = "", claimed: str = "") -> str:
     """The media type of a file that begins with `head`. `name` and `claimed` count only where it is plain text.
 
-    Guessing an old encoding is slow: call it by `decoding.decode` where the file may be text.
+    Guessing an old encoding is slow, and no work for the gateway: a job for `decoder.service.decode`.
     """
     binary = _binary(head)
     if binary:
@@ -132,4 +141,4 @@ def _binary(head: bytes) -> str:
 
 
 def _ogg(head: bytes) -> str:
-    return "video/ogg" if b"theora" in head[:256] else "audio/ogg"
+    return "video/ogg" if b"theora" in head[:256] or b"OVP80" in head[:256] else "audio/ogg"

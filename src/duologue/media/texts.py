@@ -1,12 +1,16 @@
 """Text of any encoding, and whether a file is text at all.
 
-Used by `sniff` and for attached text files. Owns byte order marks, the guess of an encoding, and line ends. Pure, but
-slow for old encodings.
+Used by `sniff` and for attached text files. Owns byte order marks, the guess of an encoding, and line ends. Pure. What
+guesses, which is slow, is for a decoder process: `read_text`, and `is_text` unless `is_plain` knows already.
 """
 
 from __future__ import annotations
 
 import codecs
+
+from msgspec import Struct
+
+from duologue.decoder.job import decoder_job
 
 SAMPLE = 65_536
 """Bytes that an encoding is guessed from; guessing is far slower than decoding."""
@@ -34,8 +38,28 @@ _CENTRAL = b"\xec\xf9\x9d\xf5\xfb"
 _WESTERN = b"\xe0\xe3\xe5\xe6\xe7\xea\xf1\xf2"
 
 
+class ReadText(Struct, frozen=True):
+    """The text of a file. `is_file`: the file is this text in UTF-8, byte by byte."""
+
+    text: str
+    is_file: bool
+
+
+@decoder_job(preload=("charset_normalizer",))
+def read_text(data: bytes) -> ReadText:
+    """The text of a file of any encoding."""
+    text, encoding = decode_text(data)
+    return ReadText(text, encoding == "utf-8" and text.encode("utf-8", "replace") == data)
+
+
 def is_text(data: bytes) -> bool:
     """Whether `data`, a whole file or its beginning, is text. An empty file is."""
+    plain = is_plain(data)
+    return _guess(data[:SAMPLE]) != "" if plain is None else plain
+
+
+def is_plain(data: bytes) -> bool | None:
+    """Whether `data` is text; None where only a guess of its encoding can tell."""
     sample = data[:SAMPLE]
     if not sample or _marked(sample) or _wide(sample):
         return True
@@ -44,7 +68,7 @@ def is_text(data: bytes) -> bool:
     controls = len(sample) - len(sample.translate(None, _CONTROLS))
     if controls > len(sample) * _MOST_CONTROLS:
         return False
-    return _is_utf8(sample) or _guess(sample) != ""
+    return True if _is_utf8(sample) else None
 
 
 def decode_text(data: bytes) -> tuple[str, str]:

@@ -1,8 +1,7 @@
 """WAV files as models take sound: mono float32 at 16 kHz.
 
 Reads WAV of every common kind and mixes channels. Other sample rates need PyAV (`resampler`).
-Attachments, the OpenAI dialect and long recordings are read through it. Everything here blocks: call it by
-`decoding.decode`.
+Attachments, the OpenAI dialect and long recordings are read through it, in decoder processes.
 
 Samples are mixed as a picture one pixel high, in 32-bit floats: Pillow converts and averages them in C, without holding
 up the event loop's thread. Python's own arithmetic would take half a second for each second of sound. Only mixing is
@@ -16,8 +15,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from duologue.decoder.job import decoder_job
 from duologue.errors import BadRequest, TooLarge, Unsupported
 from duologue.resampler import Resampler, available, resampled
+from duologue.values.audio import from_float32, is_finite
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -99,6 +100,13 @@ def pieces(data: bytes) -> Iterator[bytes]:
     return _pieces(data, wave, frames)
 
 
+@decoder_job(seconds=60, cpu_seconds=60, memory_mb=1024, result_mb=128, preload=("av",))
+def to_16_bit(samples: bytes, rate: int) -> bytes:
+    """Float32 mono samples at `rate` Hz as 16-bit samples at RATE. Raises as `at_rate`."""
+    return from_float32(at_rate(samples, rate))
+
+
+@decoder_job(seconds=60, cpu_seconds=60, memory_mb=1024, result_mb=128, preload=("av",))
 def at_rate(samples: bytes, rate: int) -> bytes:
     """Float32 mono samples at `rate` Hz as the same sound at RATE. Raises Unsupported where the rate cannot be changed."""
     if not samples:
@@ -124,7 +132,14 @@ def read_wav(data: bytes) -> Sound:
     if not samples:
         # A frame or two at a high rate are less than one sample.
         raise BadRequest("The WAV file holds no sound.", code="sound_unreadable")
+    check_finite(samples)
     return Sound(samples)
+
+
+def check_finite(samples: bytes | bytearray) -> None:
+    """Raises BadRequest (`sound_unreadable`) for float32 samples that are no numbers."""
+    if not is_finite(samples):
+        raise BadRequest("The sound has samples that are no numbers.", code="sound_unreadable")
 
 
 def _pieces(data: bytes, wave: _Wave, frames: int) -> Iterator[bytes]:

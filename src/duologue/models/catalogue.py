@@ -11,8 +11,11 @@ from pathlib import Path
 
 from duologue.errors import StartFailed
 from duologue.models.gguf.header import SPLIT
+from duologue.models.recommended import BY_FILE
 
 BUNDLED = "duologue-mini"
+PROJECTOR = "mmproj"
+"""In the name of every projector's file, in any case: a second file through which a model sees or hears."""
 SUFFIX = ".gguf"
 PART = ".part"
 """The suffix of an unfinished download's bytes, after the file's name."""
@@ -69,14 +72,39 @@ def find_model(name_or_path: str, folder: Path) -> Path:
 
 
 def model_name(path: Path) -> str:
-    """The name a file's model goes by: without suffix, and without the part's number when it is split."""
+    """The name a file's model goes by: that of the recommended model whose file it is, so that a model has one name before
+    and after its download; else the file's own."""
+    own = file_stem(path)
+    return RECOMMENDED_NAMES.get(own.lower(), own)
+
+
+def file_stem(path: Path) -> str:
+    """A file's name without suffix, and without the part's number when it is split."""
     split = SPLIT.match(path.name)
     return split["stem"] if split is not None else path.name.removesuffix(SUFFIX)
 
 
+def is_projector(path: Path) -> bool:
+    """Whether a file is a projector, by its name."""
+    return PROJECTOR in path.name.lower() and path.name.endswith(SUFFIX)
+
+
+def projector_name(model: str) -> str:
+    """The name of the file for the projector of a model's file: by it the two find each other."""
+    return f"{PROJECTOR}-{file_stem(Path(model))}{SUFFIX}"
+
+
+def owner_name(path: Path) -> str:
+    """The name of the model that a file belongs to, as a model or as its projector."""
+    return model_name(path.with_name(path.name.removeprefix(f"{PROJECTOR}-")))
+
+
+RECOMMENDED_NAMES = {file_stem(Path(file)).lower(): model.name for file, model in BY_FILE.items()}
+
+
 def _is_model(path: Path) -> bool:
     split = SPLIT.match(path.name)
-    return path.is_file() and "mmproj" not in path.name.lower() and (split is None or int(split["part"]) == 1)
+    return path.is_file() and not is_projector(path) and (split is None or int(split["part"]) == 1)
 
 
 def _looks_like_a_path(name: str) -> bool:

@@ -11,7 +11,17 @@ from pathlib import Path
 from msgspec import Struct
 
 from duologue.errors import BadRequest, Busy, ModelNotFound, Problem
-from duologue.models.catalogue import BUNDLED, PART, RECORD, SUFFIX, list_models, model_name
+from duologue.models.catalogue import (
+    BUNDLED,
+    PART,
+    RECORD,
+    SUFFIX,
+    is_projector,
+    list_models,
+    model_name,
+    owner_name,
+    projector_name,
+)
 from duologue.models.gguf.header import SPLIT, GgufHeader, read
 
 
@@ -53,7 +63,7 @@ def unfinished_downloads(folder: Path) -> list[UnfinishedDownload]:
     groups: dict[tuple[Path, str], list[Path]] = {}
     for path in sorted(folder.rglob(f"*{SUFFIX}{PART}")):
         if path.is_file():
-            groups.setdefault((path.parent, model_name(_target(path))), []).append(path)
+            groups.setdefault((path.parent, owner_name(_target(path))), []).append(path)
     for path in sorted(folder.rglob(f"*{SUFFIX}")):
         split = SPLIT.match(path.name)
         first = path.with_name(f"{split['stem']}-00001-of-{split['count']}.gguf") if split else path
@@ -61,6 +71,9 @@ def unfinished_downloads(folder: Path) -> list[UnfinishedDownload]:
         # `pull` downloads the last part first: a first part means that all are there, or that a person put it there.
         if split and (key in groups or not first.exists()):
             groups.setdefault(key, []).append(path)
+        # It downloads the projector before all of them.
+        if is_projector(path) and (owner := (path.parent, owner_name(path))) in groups:
+            groups[owner].append(path)
     return [
         UnfinishedDownload(name, tuple(paths), sum(map(_size, paths)))
         for (_, name), paths in sorted(groups.items(), key=lambda entry: entry[0][1].lower())
@@ -120,11 +133,13 @@ def remove_files(files: list[Path]) -> int:
 
 
 def _files_of(path: Path) -> list[Path]:
-    """All parts of a model."""
+    """All parts of a model, and the projector that was downloaded with it."""
+    projector = path.with_name(projector_name(path.name))
+    also = [projector] if projector.is_file() else []
     split = SPLIT.match(path.name)
     if split is None:
-        return [path]
-    return sorted(path.parent.glob(f"{_literal(split['stem'])}-?????-of-{split['count']}{SUFFIX}"))
+        return [path, *also]
+    return [*sorted(path.parent.glob(f"{_literal(split['stem'])}-?????-of-{split['count']}{SUFFIX}")), *also]
 
 
 def _size(path: Path) -> int:

@@ -84,6 +84,16 @@ class BlobRows:
             raise NotFound("There is no such file.")
         return Blob(**row._mapping)
 
+    async def usage(self, user: str, *, without: str = "") -> int:
+        """The bytes of all files that this user has stored; `without` leaves one out."""
+        total = (
+            select(func.coalesce(func.sum(blobs.c.size), 0))
+            .join(blob_owners, blob_owners.c.hash == blobs.c.hash)
+            .where(blob_owners.c.user == user, blob_owners.c.hash != without)
+        )
+        async with self._database.reading() as connection:
+            return int(await connection.scalar(total) or 0)
+
     async def of(self, message: int) -> list[str]:
         """The files that a message names, by the sequence of the message."""
         these = select(message_blobs.c.hash).where(message_blobs.c.message == message)

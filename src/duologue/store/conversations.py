@@ -5,7 +5,7 @@ Every method takes the user; the conversations of other users do not exist for i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -49,15 +49,30 @@ class Conversations:
             row = (await connection.execute(_one(new.id, deleted=True))).first()
             if row is not None:
                 if row.user != user:
-                    raise BadRequest(
-                        "A conversation with this id exists already. Choose another id.",
-                        code="id_taken",
-                        param="id",
-                    )
+                    raise _id_taken()
                 return _conversation(row)
             await _check_folder(connection, user, new.folder)
             await connection.execute(insert(conversations).values(_values(new) | {"user": user}))
         return new
+
+    async def create_all(
+        self, user: str, new: Sequence[Conversation], *, within: AsyncConnection | None = None
+    ) -> None:
+        """Store new conversations at once, in this order; times of 0 become the present time. The folders are the user's. Raises
+        BadRequest `id_taken` when one exists; then none is stored."""
+        if not new:
+            return
+        now = self._now()
+        values = [
+            _values(one) | {"user": user, "created": one.created or now, "updated": one.updated or now}
+            for one in new
+        ]
+        async with self._database.writing(within) as connection:
+            ids = [one.id for one in new]
+            there = select(conversations.c.id).where(conversations.c.id.in_(ids)).limit(1)
+            if len(set(ids)) < len(ids) or await connection.scalar(there) is not None:
+                raise _id_taken()
+            await connection.execute(insert(conversations), values)
 
     async def get(
         self, user: str, id: str, *, deleted: bool = False, within: AsyncConnection | None = None
@@ -70,6 +85,13 @@ class Conversations:
         """The user of a conversation, also of a deleted one; None when it does not exist."""
         async with self._database.reading() as connection:
             return await connection.scalar(select(conversations.c.user).where(conversations.c.id == id))
+
+    async def existing(self, ids: Sequence[str]) -> dict[str, tuple[str, bool]]:
+        """Which of a few hundred ids at most are taken, each with its user and whether it is deleted."""
+        c = conversations.c
+        these = select(c.id, c.user, c.deleted).where(c.id.in_(ids))
+        async with self._database.reading() as connection:
+            return {row.id: (row.user, row.deleted > 0) for row in await connection.execute(these)}
 
     async def listed(
         self,
@@ -141,13 +163,29 @@ class Conversations:
         due = select(c.id).where(c.deleted > 0, c.deleted <= self._now() - older_than_ms).limit(PURGE_BATCH)
         async with self._database.writing() as connection:
             ids = list((await connection.scalars(due)).all())
-            await forget(connection, ids)
+            await self.forget(ids, within=connection)
         return ids
+
+    async def forget(self, ids: list[str], *, within: AsyncConnection | None = None) -> None:
+        """Delete conversations permanently, with their messages, runs, approvals, pending messages and drafts."""
+        if ids:
+            async with self._database.writing(within) as connection:
+                await connection.execute(delete(conversations).where(conversations.c.id.in_(ids)))
+                await connection.execute(delete(drafts).where(drafts.c.conversation.in_(ids)))
 
     async def set_running(self, id: str, run: str | None, *, within: AsyncConnection | None = None) -> None:
         """Set the active run. `Runs.begin` and `Runs.end` do this themselves."""
         async with self._database.writing(within) as connection:
             await connection.execute(_change(id).values(running=run))
+
+    async def titles(self, user: str, stem: str) -> frozenset[str]:
+        """The titles of a user's conversations that begin with `stem`."""
+        c = conversations.c
+        these = select(c.title).where(
+            c.user == user, c.deleted == 0, func.substr(c.title, 1, len(stem)) == stem
+        )
+        async with self._database.reading() as connection:
+            return frozenset(await connection.scalars(these))
 
     async def tags(self, user: str) -> dict[str, int]:
         """Every tag of a user, with the number of conversations that have it."""
@@ -161,6 +199,12 @@ class Conversations:
         return dict(sorted(counts.items()))
 
 
+def _id_taken() -> BadRequest:
+    return BadRequest(
+        "A conversation with this id exists already. Choose another id.", code="id_taken", param="id"
+    )
+
+
 async def check_leaf(connection: AsyncConnection, conversation: str, leaf: str | None) -> None:
     """Raises BadRequest `unknown_message` when `leaf` is not a row of the conversation."""
     if leaf is None:
@@ -172,13 +216,6 @@ async def check_leaf(connection: AsyncConnection, conversation: str, leaf: str |
         raise BadRequest(
             "There is no such message in this conversation.", code="unknown_message", param="leaf"
         )
-
-
-async def forget(connection: AsyncConnection, ids: list[str]) -> None:
-    """Delete conversations permanently, with their messages, runs, approvals, pending messages and drafts."""
-    if ids:
-        await connection.execute(delete(conversations).where(conversations.c.id.in_(ids)))
-        await connection.execute(delete(drafts).where(drafts.c.conversation.in_(ids)))
 
 
 async def _check_folder(connection: AsyncConnection, user: str, folder: str | None) -> None:

@@ -18,6 +18,7 @@ import anyio
 
 from duologue.errors import Problem, StartFailed
 from duologue.store.schema.outages import outage
+from duologue.threads import disk_io
 
 if TYPE_CHECKING:
     from sqlalchemy import URL
@@ -38,12 +39,20 @@ class Database:
     """An open database. `place` names it in error sentences: the file, or the server without its password."""
 
     def __init__(
-        self, writer: AsyncEngine, reader: AsyncEngine, place: str, file: Path | None = None
+        self,
+        writer: AsyncEngine,
+        reader: AsyncEngine,
+        place: str,
+        file: Path | None = None,
+        *,
+        is_checked: bool = True,
     ) -> None:
         self._writer = writer
         self._reader = reader
         self.place = place
         self.file = file
+        self.is_checked = is_checked
+        """Whether the file was checked for damage; a large one is still to be checked."""
 
     @property
     def is_postgresql(self) -> bool:
@@ -53,8 +62,13 @@ class Database:
     @asynccontextmanager
     async def opened(url: str | None, data: Path, *, now: Callable[[], int]) -> AsyncIterator[Database]:
         """The PostgreSQL database at `url`, otherwise the SQLite file in `data`; created or migrated first. Raises StartFailed
-        when it cannot be used or was written by a newer program."""
-        database = _postgresql(url) if url else _sqlite(data)
+        when it cannot be used, is damaged, or was written by a newer program."""
+        if url:
+            database = _postgresql(url)
+        else:
+            from duologue.store.backup.integrity import check_at_start
+
+            database = _sqlite(data, is_checked=await disk_io(check_at_start, data / FILE))
         try:
             with _starting(database.place):
                 from duologue.store.schema import migrate
@@ -135,7 +149,7 @@ def _starting(place: str) -> Iterator[None]:
         raise StartFailed(f"{place} cannot be used: {error.strerror or error}.") from error
 
 
-def _sqlite(data: Path) -> Database:
+def _sqlite(data: Path, *, is_checked: bool) -> Database:
     with _starting(f"The data folder {data}"):
         data.mkdir(parents=True, exist_ok=True)
         file = data / FILE
@@ -148,7 +162,7 @@ def _sqlite(data: Path) -> Database:
     reader = _sqlite_engine(
         str(file), size=READERS, begin="BEGIN", pragmas=pragmas + "PRAGMA query_only = ON; "
     )
-    return Database(writer, reader, f"The database {file}", file)
+    return Database(writer, reader, f"The database {file}", file, is_checked=is_checked)
 
 
 def migration_engine(file: Path) -> AsyncEngine:

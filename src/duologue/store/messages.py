@@ -58,7 +58,8 @@ class Messages:
             there = await _by_id(connection, conversation, {row.id for row in new})
             fresh = await _fresh(connection, conversation, new, there, self._now())
             if fresh:
-                there |= await _insert(connection, user, conversation, fresh)
+                kept = await _insert(connection, user, fresh)
+                there |= {row.id: row for row in kept}
             await check_leaf(connection, conversation, leaf)
             changes: dict[str, object] = {"leaf": leaf} if leaf is not None else {}
             if touch and fresh:
@@ -78,6 +79,18 @@ class Messages:
     ) -> tuple[StoredMessage, ...]:
         """As `add`, for rows copied from elsewhere: the conversation keeps its position in the list."""
         return await self.add(new, leaf=leaf, touch=False, within=within)
+
+    async def copy_all(
+        self, user: str, new: Sequence[StoredMessage], *, within: AsyncConnection | None = None
+    ) -> None:
+        """As `copy`, for all rows of several new conversations of one user, in this order."""
+        if not new:
+            return
+        by_conversation = _by_conversation(new)
+        async with self._database.writing(within) as connection:
+            now = self._now()
+            fresh = [row for _, some in by_conversation for row in _without_known(some, {}, {}, now)]
+            await _insert(connection, user, fresh)
 
     async def save(self, *changed: StoredMessage, within: AsyncConnection | None = None) -> None:
         """Update existing rows, except for parent, sequence and `created`. A running row is not indexed for search yet. Raises
@@ -152,6 +165,16 @@ class Messages:
             if gone:
                 await _raise_leaf(connection, conversation, parents, leaving)
         return tuple(gone)
+
+    async def move(
+        self, conversation: str, ids: Collection[str], to: str, *, within: AsyncConnection | None = None
+    ) -> None:
+        """Move rows to another conversation of the same user, with their files and their words for search. Each row's parent
+        moves with it or is there already, and no row may stay behind without its parent."""
+        async with self._database.writing(within) as connection:
+            for some in _batches(ids):
+                of_these = (messages.c.conversation == conversation) & messages.c.id.in_(some)
+                await connection.execute(update(messages).where(of_these).values(conversation=to))
 
     async def reparent(
         self, conversation: str, parents: Mapping[str, str | None], *, within: AsyncConnection | None = None
@@ -243,6 +266,14 @@ async def _fresh(
     known = set(there)
     parents = {row.parent for row in new if row.parent is not None} - known - {row.id for row in new}
     known |= set(await _sequences(connection, conversation, parents))
+    return _without_known(new, there, known, now)
+
+
+def _without_known(
+    new: Sequence[StoredMessage], there: Mapping[str, StoredMessage], known: Collection[str], now: int
+) -> list[StoredMessage]:
+    """Those of `new` that are not `there`, with `created` set. `known`: the rows that may be parents."""
+    known = set(known)
     fresh: dict[str, StoredMessage] = {}
     for row in new:
         if (kept := there.get(row.id) or fresh.get(row.id)) is not None:
@@ -259,18 +290,31 @@ async def _fresh(
 
 
 async def _insert(
-    connection: AsyncConnection, user: str, conversation: str, fresh: Sequence[StoredMessage]
-) -> dict[str, StoredMessage]:
+    connection: AsyncConnection, user: str, fresh: Sequence[StoredMessage]
+) -> list[StoredMessage]:
+    """Write new rows. Returns them with their sequences."""
     values = [
         rows.columns(row)
-        | {"conversation": conversation, "id": row.id, "parent": row.parent, "created": row.created}
+        | {"conversation": row.conversation, "id": row.id, "parent": row.parent, "created": row.created}
         for row in fresh
     ]
     await connection.execute(_INSERT, values)
-    sequences = await _sequences(connection, conversation, [row.id for row in fresh])
-    kept = [msgspec.structs.replace(row, sequence=sequences[row.id]) for row in fresh]
+    of = {row.conversation for row in fresh}
+    if len(of) == 1:
+        found = await _sequences(connection, fresh[0].conversation, [row.id for row in fresh])
+        sequences = {(fresh[0].conversation, id): sequence for id, sequence in found.items()}
+    else:
+        # Of new conversations, so these are all of their rows.
+        these = select(messages.c.conversation, messages.c.id, messages.c.sequence)
+        sequences = {
+            (conversation, id): sequence
+            for conversation, id, sequence in await connection.execute(
+                these.where(messages.c.conversation.in_(of))
+            )
+        }
+    kept = [msgspec.structs.replace(row, sequence=sequences[row.conversation, row.id]) for row in fresh]
     await _attach(connection, user, kept)
-    return {row.id: row for row in kept}
+    return kept
 
 
 async def _attach(connection: AsyncConnection, user: str, kept: Iterable[StoredMessage]) -> None:

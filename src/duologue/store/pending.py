@@ -92,6 +92,20 @@ class Pending:
             )
         return new
 
+    async def change_all(
+        self,
+        conversation: str,
+        how: Literal["queue", "hold"],
+        *,
+        only: Literal["queue", "steer"] | None = None,
+    ) -> bool:
+        """Change how every pending message of a conversation waits, or those that wait as `only` says. Whether there were any."""
+        these = update(pending).where(pending.c.conversation == conversation, pending.c.how != how)
+        if only is not None:
+            these = these.where(pending.c.how == only)
+        async with self._database.writing() as connection:
+            return (await connection.execute(these.values(how=how))).rowcount > 0
+
     async def remove(self, conversation: str, id: str, *, within: AsyncConnection | None = None) -> bool:
         """Remove a message. Whether it was there."""
         this = delete(pending).where(pending.c.conversation == conversation, pending.c.id == id)

@@ -1,4 +1,4 @@
-"""The settings of users: one JSON object per user. The page owns its fields."""
+"""The settings of users, of which the page owns the fields, and of the whole server: one JSON object per user or name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from duologue.store.database import Database
 from duologue.store.json_table import JsonTable
-from duologue.store.schema.tables import user_settings
+from duologue.store.schema.tables import server_settings, user_settings
 
 
 class UserSettings:
@@ -27,6 +27,21 @@ class UserSettings:
             new = merge(old, patch)
             await self._documents.put(new, user=user, within=connection)
         return new
+
+
+class ServerSettings:
+    """What admins change while the server runs. Every method raises Unavailable as the database does."""
+
+    def __init__(self, database: Database, now: Callable[[], int]) -> None:
+        self._documents = JsonTable(database, server_settings, now)
+
+    async def get(self, name: str) -> dict[str, Any]:
+        """The object of this name; an empty one where none was stored."""
+        return await self._documents.get(name=name) or {}
+
+    async def put(self, name: str, value: dict[str, Any]) -> None:
+        """Replace the object of this name."""
+        await self._documents.put(value, name=name)
 
 
 def merge(old: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,16 +15,20 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from duologue.errors import BadRequest, NotFound
 from duologue.store.approvals import Approvals
 from duologue.store.blobs import BlobRows
-from duologue.store.conversations import Conversations, forget
+from duologue.store.conversations import Conversations
 from duologue.store.database import Database
 from duologue.store.drafts import Drafts
 from duologue.store.folders import Folders
 from duologue.store.mcp import McpServers
 from duologue.store.messages import Messages
 from duologue.store.pending import Pending
+from duologue.store.remembered_loads import RememberedLoads
 from duologue.store.runs import Runs
 from duologue.store.search.ranking import Search
-from duologue.store.settings import UserSettings
+from duologue.store.settings import ServerSettings, UserSettings
+from duologue.store.sound.custom_voices import CustomVoices
+from duologue.store.sound.recordings import RecordingRows
+from duologue.store.upstreams import Upstreams
 from duologue.values.conversations import Conversation
 from duologue.values.runs import Run
 
@@ -46,9 +50,14 @@ class Store:
         self.folders = Folders(database, now)
         self.drafts = Drafts(database, now)
         self.settings = UserSettings(database, now)
+        self.server_settings = ServerSettings(database, now)
         self.search = Search(database)
         self.blobs = BlobRows(database, now)
         self.mcp = McpServers(database, now)
+        self.remembered_loads = RememberedLoads(database, now)
+        self.upstreams = Upstreams(database, now)
+        self.custom_voices = CustomVoices(database, now)
+        self.recordings = RecordingRows(database, now)
 
     def writing(self) -> AbstractAsyncContextManager[AsyncConnection]:
         return self.database.writing()
@@ -124,8 +133,7 @@ class Stores:
                 or (conversation.updated <= before and conversation.running is None)
             ):
                 expired.append(id)
-        async with self.temporary.writing() as connection:
-            await forget(connection, expired)
+        await self.temporary.conversations.forget(expired)
         for id in expired:
             del self._temporary[id]
         return expired

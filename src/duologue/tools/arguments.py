@@ -1,7 +1,6 @@
 """Parses and validates the arguments of a tool call; errors are sentences the model can act on.
 
-The toolbox validates against the tool's own schema before it sends the call. References resolve inside the schema
-only: a server's schema must not make this machine fetch a URL.
+The toolbox validates against the tool's own schema before it sends the call.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from duologue.errors import BadRequest
+from duologue.tools.bounded_validator import find_faults
 
 PROBLEMS = 5
 """Faults named in one error; the rest are only counted."""
@@ -48,21 +48,9 @@ def parse_arguments(text: str) -> dict[str, object]:
 def check(schema: Mapping[str, object], arguments: Mapping[str, object]) -> None:
     """Validate `arguments` against a tool's schema. Raises BadRequest (bad_arguments) naming each fault.
 
-    An invalid schema validates nothing: the server that sent it checks the arguments itself.
+    A schema that is invalid or takes too long validates nothing: the server that sent it checks the arguments itself.
     """
-    import jsonschema  # type: ignore[import-untyped]
-    from referencing import Registry
-    from referencing.exceptions import Unresolvable
-
-    kind: Any = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
-    try:
-        kind.check_schema(schema)
-        faults = sorted(
-            kind(schema, registry=Registry()).iter_errors(dict(arguments)),
-            key=lambda fault: list(map(str, fault.path)),
-        )
-    except (jsonschema.SchemaError, Unresolvable, RecursionError):
-        return
+    faults = find_faults(schema, dict(arguments))
     if faults:
         sentences = [_sentence(fault) for fault in faults[:PROBLEMS]]
         if len(faults) > PROBLEMS:

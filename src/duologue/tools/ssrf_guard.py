@@ -11,18 +11,14 @@ import ipaddress
 from collections.abc import Awaitable, Callable, Sequence
 
 from duologue.errors import BadRequest, Forbidden
+from duologue.public_address import Address, Network, is_metadata, is_public
 
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
-
-# NAT64 and 6to4: global by the registries, but both embed an IPv4 address that a translator may reach.
-TRANSLATED = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("2002::/16"))
-TEREDO = ipaddress.IPv6Network("2001::/32")
 
 
 class AllowList:
-    """The private hosts, addresses and networks tools may reach, from the setting `tools.private_addresses`.
+    """The private hosts, addresses and networks tools may reach, from the setting `tools.private_addresses`. A network does not
+    allow the addresses in it at which clouds keep credentials; each of them must be named.
 
     Raises BadRequest for an entry that is none of these."""
 
@@ -44,7 +40,12 @@ class AllowList:
         return plain_host(host) in self._hosts
 
     def address(self, address: Address) -> bool:
-        return any(address in network for network in self._networks if network.version == address.version)
+        one = is_metadata(address)
+        return any(
+            address in network and (not one or network.num_addresses == 1)
+            for network in self._networks
+            if network.version == address.version
+        )
 
 
 def plain_host(host: str) -> str:
@@ -52,17 +53,12 @@ def plain_host(host: str) -> str:
     return host.strip("[]").rstrip(".").partition("%")[0].lower()
 
 
-def is_public(address: Address) -> bool:
-    """Whether an address is public, including any IPv4 address embedded in it."""
-    if isinstance(address, ipaddress.IPv6Address):
-        if address.ipv4_mapped is not None:
-            return is_public(address.ipv4_mapped)
-        for network, shift in zip(TRANSLATED, (0, 80), strict=True):
-            if address in network:
-                return is_public(ipaddress.IPv4Address((int(address) >> shift) & 0xFFFFFFFF))
-        if address in TEREDO:
-            return False
-    return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
+def is_metadata_host(host: str) -> bool:
+    """Whether a host is written as an address at which clouds keep credentials. Names are only known when they are resolved."""
+    try:
+        return is_metadata(ipaddress.ip_address(plain_host(host)))
+    except ValueError:
+        return False
 
 
 def choose_address(host: str, addresses: Sequence[str], allowed: AllowList) -> str:

@@ -61,7 +61,8 @@ class TokenCount(Protocol):
     def tokens(self) -> int: ...
 
 
-Count = Callable[[ChatRequest], Awaitable[TokenCount]]
+Count = Callable[[ChatRequest, str], Awaitable[TokenCount]]
+"""The size of a request's prompt, which this user asks for."""
 
 
 class _ServerOffer(NamedTuple):
@@ -155,7 +156,7 @@ class Toolbox:
                 candidates.append(self._candidate(name, connection.listing.tools, model_names))
                 instructions[name] = connection.about.instructions
         if budget_tokens is not None and count is not None:
-            candidates = [await self._with_token_count(one, options.model, count) for one in candidates]
+            candidates = [await self._with_token_count(one, options.model, user, count) for one in candidates]
         tools, too_large = schema_budget.fit(candidates, budget_tokens)
         servers = {tool.server for tool in tools}
         sections = [
@@ -181,7 +182,7 @@ class Toolbox:
         return schema_budget.Candidate(server, entry.tools, entry.tokens, self._last_use.get(server, 0))
 
     async def _with_token_count(
-        self, candidate: schema_budget.Candidate, model: str, count: Count
+        self, candidate: schema_budget.Candidate, model: str, user: str, count: Count
     ) -> schema_budget.Candidate:
         """`candidate` with the counted size of its tools, or unchanged when counting fails."""
         tools = tuple(Tool(one.name, one.description, one.parameters) for one in candidate.tools)
@@ -190,8 +191,8 @@ class Toolbox:
         if tokens is None:
             plain = ChatRequest((message_of("."),), model=model)
             try:
-                bare = (await count(plain)).tokens
-                tokens = (await count(msgspec.structs.replace(plain, tools=tools))).tokens - bare
+                bare = (await count(plain, user)).tokens
+                tokens = (await count(msgspec.structs.replace(plain, tools=tools), user)).tokens - bare
             except Problem:
                 return candidate
             while len(self._sizes) >= BLOCKS:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from duologue.turns.facts import FinalTranscript
 from duologue.turns.words import words_of
 
 
@@ -30,6 +31,8 @@ class CallerTurn(Struct):
     """How many replies to it were requested and taken back."""
     final: bool = False
     understood: bool = True
+    stop_word: str = ""
+    """A word that asks to stop, spotted in its sound."""
     cutoff: int | None = None
     """The sample its transcript ends at; None while it is still being transcribed."""
     cutoff_at: int = 0
@@ -70,11 +73,21 @@ class CallerTurn(Struct):
         self.text = text
         self.stable_for = until - self.first_word_at
 
+    def finalize(self, transcript: FinalTranscript) -> None:
+        """These are its words; they will not change unless it is reopened."""
+        self.text, self.understood, self.final = transcript.text, transcript.understood, True
+        self.stop_word = transcript.stop_word
+
+    def believe_stop_word(self) -> None:
+        """It was the word that was spotted, not its text."""
+        self.text, self.understood = self.stop_word.capitalize(), True
+
     def reopen(self) -> None:
         """The caller continued after the turn's apparent end."""
         self.cutoff = None
         self.final = False
         self.understood = True
+        self.stop_word = ""
         self.answer_cancelled = False
 
     def continue_from(self, earlier: CallerTurn) -> None:

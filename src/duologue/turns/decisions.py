@@ -13,10 +13,11 @@ from duologue.values.call_events import CallState, Ending
 
 class TranscribeTurn(Struct, frozen=True):
     """Transcribe the caller as `turn`, from sample `since` on, at most 1.5 s ago. The number of a finished turn reopens it:
-    the new sound is added to the sound it already has."""
+    the new sound is added to the sound it already has. `over_reply`: it may be a request to stop, so listen for one."""
 
     turn: int
     since: int
+    over_reply: bool = False
 
 
 class FinishTranscript(Struct, frozen=True):
@@ -33,6 +34,14 @@ class DiscardTurn(Struct, frozen=True):
 
     turn: int
     reason: str
+
+
+class EstimateTurnEnd(Struct, frozen=True):
+    """Report with `TurnEndEstimated` whether the turn's sound up to sample `until`, which is now, is a whole turn. It may stay
+    unanswered."""
+
+    turn: int
+    until: int
 
 
 class PreviewTurn(Struct, frozen=True):
@@ -118,6 +127,7 @@ Decision = (
     TranscribeTurn
     | FinishTranscript
     | DiscardTurn
+    | EstimateTurnEnd
     | PreviewTurn
     | RequestReply
     | DropReply

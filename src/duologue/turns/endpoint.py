@@ -1,4 +1,4 @@
-"""How long a pause must be to end a turn, from how complete the words are and how this caller pauses.
+"""How long a pause must be to end a turn, from how complete the words are, how this caller pauses, and how it sounds.
 
 `machine.py` asks after every fact. Durations are samples (16 kHz).
 """
@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from duologue.turns.completeness import completeness
 from duologue.turns.settings import seconds
+from duologue.turns.sound_estimate import adjust
 
 SHORTEST = seconds(0.25)
 LONGEST = seconds(1.6)
@@ -59,13 +60,16 @@ class Endpoint:
             return
         self._pause += LEARNS * (min(pause, high) - self._pause)
 
-    def delay(self, text: str) -> int:
-        """The pause after these words that ends the turn, SHORTEST to LONGEST."""
+    def delay(self, text: str, probability: float | None = None) -> int:
+        """The pause after these words that ends the turn, SHORTEST to LONGEST. `probability`: that their sound is a whole turn,
+        where it is known."""
         if text != self._words:
             self._words, self._complete = text, completeness(text, self.language)
         delay = float(_between(self._complete))
         if self._complete < CERTAIN:
             delay *= self.factor
+        if probability is not None:
+            delay = adjust(delay, self._complete, probability)
         return round(min(max(delay, SHORTEST), LONGEST))
 
 

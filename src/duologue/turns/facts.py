@@ -39,12 +39,22 @@ class PartialTranscript(Struct, frozen=True):
 class FinalTranscript(Struct, frozen=True):
     """The words of `turn` up to the end that was asked for, including what was said before the turn was reopened.
     `understood` False: there was speech, but no words were recognised. `until` names the `FinishTranscript` it answers,
-    where known; the answer to an earlier one is out of date."""
+    where known; the answer to an earlier one is out of date. `stop_word`: a word that asks to stop, spotted in the sound
+    whatever the text is; "" where none was, or none was listened for."""
 
     turn: int
     text: str
     understood: bool = True
     until: int | None = None
+    stop_word: str = ""
+
+
+class TurnEndEstimated(Struct, frozen=True):
+    """The probability, 0 to 1, that the sound of `turn` up to sample `until` is a whole turn. Answers `EstimateTurnEnd`."""
+
+    turn: int
+    until: int
+    probability: float
 
 
 class ReplyTextStarted(Struct, frozen=True):
@@ -122,6 +132,7 @@ Fact = (
     Frame
     | PartialTranscript
     | FinalTranscript
+    | TurnEndEstimated
     | ReplyTextStarted
     | SynthesisProgress
     | SynthesisComplete

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from duologue.turns.backchannel import begins_question, is_backchannel, is_stray_word, takes_turn
 from duologue.turns.caller_turn import CallerTurn
@@ -47,6 +47,8 @@ class Evidence(Struct, frozen=True):
     final: bool = False
     """The text will not change."""
     understood: bool = True
+    stop_word: str = ""
+    """A word that asks to stop, spotted in the sound whatever its text is; known once the text is final."""
     stable_for: int = 0
     """Samples recognised since the first word last changed."""
     murmur: bool = False
@@ -74,6 +76,11 @@ def judge(evidence: Evidence, settings: TurnSettings) -> Verdict:
         return "confirm"
     least = THREE_WORDS if len(words) > 2 else settings.overlap
     return "confirm" if evidence.spoken >= least else None
+
+
+def judge_late(evidence: Evidence, settings: TurnSettings) -> Verdict:
+    """The verdict on what is known although it may still change; None where no word is."""
+    return judge(structs.replace(evidence, final=True), settings) if words_of(evidence.text) else None
 
 
 def _is_ours(evidence: Evidence, language: str) -> bool:
@@ -104,6 +111,8 @@ def _judge_sound(evidence: Evidence, settings: TurnSettings) -> Verdict:
 
 
 def _judge_final(evidence: Evidence, settings: TurnSettings) -> Verdict:
+    if asks_to_stop(evidence, settings.language):
+        return "confirm"
     if not evidence.understood:
         return "not_understood"
     if not words_of(evidence.text) or (evidence.murmur and not takes_turn(evidence.text, settings.language)):
@@ -117,6 +126,19 @@ def _judge_final(evidence: Evidence, settings: TurnSettings) -> Verdict:
     if acknowledges and evidence.spoken < ACKNOWLEDGING:
         return "backchannel"
     return "confirm"
+
+
+def asks_to_stop(evidence: Evidence, language: str) -> bool:
+    """Whether a word that asks to stop was spotted, and the text says nothing against it: a recogniser that expects sentences
+    takes "stop" for an "ah", or understands nothing. Two words are believed, because "no" is in "no way" and in "i know"."""
+    if not evidence.stop_word or evidence.spoken < OPENS or evidence.murmur or evidence.faint:
+        return False
+    words = words_of(evidence.text)
+    says_little = len(words) == 1 and (
+        is_backchannel(evidence.text, language) or is_stray_word(evidence.text, language)
+    )
+    is_ours = evidence.stop_word in words_of(" ".join(evidence.own))
+    return not is_ours and (says_little or not evidence.understood or not words)
 
 
 def continues(turn: CallerTurn, earlier: CallerTurn, *, waiting: bool, settings: TurnSettings) -> bool:

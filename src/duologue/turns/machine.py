@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections import deque
 
-from msgspec import structs
-
 from duologue.turns import facts
 from duologue.turns.announcements import Announcements
 from duologue.turns.caller_turn import CallerTurn
@@ -25,9 +23,10 @@ from duologue.turns.decisions import (
 from duologue.turns.display_state import state_of
 from duologue.turns.endpoint import Endpoint
 from duologue.turns.facts import FRAME, Fact
-from duologue.turns.interruption import Evidence, continues, judge
+from duologue.turns.interruption import Evidence, asks_to_stop, continues, judge, judge_late
 from duologue.turns.reply_state import ReplyState
 from duologue.turns.settings import TurnSettings, seconds
+from duologue.turns.sound_estimate import SoundEstimate
 from duologue.turns.speech import Change, SpeechRules, SpeechSegmenter
 from duologue.turns.words import words_of
 from duologue.values.call_events import CallState
@@ -51,6 +50,7 @@ class TurnMachine:
         self.speech = SpeechSegmenter(rules)
         self.speech.can_hold = self.settings.pauses
         self.endpoint = Endpoint(self.settings.language)
+        self._sound = SoundEstimate(self._emit, enabled=self.settings.by_sound)
         self._replies = ReplyState(self.settings, self._emit)
         self._announcements = Announcements(self.settings, self._replies)
         self._now = 0
@@ -84,6 +84,8 @@ class TurnMachine:
                 self._partial(fact)
             case facts.FinalTranscript():
                 self._final(fact)
+            case facts.TurnEndEstimated():
+                self._sound.take(fact, self._now)
             case facts.InterruptRequested():
                 self._interrupt_requested(fact)
             case facts.TextTyped():
@@ -179,7 +181,7 @@ class TurnMachine:
         return turn
 
     def _transcribe(self, turn: CallerTurn, since: int) -> None:
-        self._emit(TranscribeTurn(turn.transcript, max(0, since, self._now - LOOK_BACK)))
+        self._emit(TranscribeTurn(turn.transcript, max(0, since, self._now - LOOK_BACK), turn.over_reply))
 
     def _partial(self, partial: facts.PartialTranscript) -> None:
         turn = self._turn
@@ -205,7 +207,7 @@ class TurnMachine:
             # It answers a cutoff that was taken back: treat it as a partial transcript.
             turn.text = final.text if turn.cutoff is None and final.text else turn.text
             return
-        turn.text, turn.understood, turn.final = final.text, final.understood, True
+        turn.finalize(final)
 
     def _interrupt_requested(self, fact: facts.InterruptRequested) -> None:
         utterance = self._replies.find(fact.reply) if fact.reply is not None else self._replies.current
@@ -268,16 +270,17 @@ class TurnMachine:
             # The reply ended meanwhile, so nothing is left to interrupt; the words will tell whether it is a turn.
             turn.doubtful = False
             return
-        verdict = judge(self._evidence(turn), self.settings)
+        evidence = self._evidence(turn)
+        verdict = judge(evidence, self.settings)
         if verdict == "confirm":
+            if asks_to_stop(evidence, self.settings.language):
+                turn.believe_stop_word()
             self._take_over(turn)
         elif verdict is not None and self.speech.phase == "quiet":
             self._discard(turn, verdict)
         elif self._now - turn.start >= self.settings.hold_limit:
             # The reply cannot be held any longer: decide on what is known.
-            known = structs.replace(self._evidence(turn), final=True)
-            late = judge(known, self.settings) if words_of(turn.text) else "undecided"
-            if late == "confirm":
+            if (late := judge_late(evidence, self.settings)) == "confirm":
                 self._take_over(turn)
             else:
                 self._discard(turn, late or "undecided")
@@ -291,6 +294,7 @@ class TurnMachine:
             text=turn.text,
             final=turn.final,
             understood=turn.understood,
+            stop_word=turn.stop_word,
             stable_for=turn.stable_for,
             murmur=self.speech.murmur,
             faint=self.speech.faint and (not self.settings.pauses or turn.end - turn.noticed_at <= ECHO_DIES),
@@ -352,9 +356,13 @@ class TurnMachine:
             self._enforce_limit(turn)
             return
         silence = self.settings.turn_limit if turn.forced else self._silent_for()
-        delay = self.endpoint.delay(turn.full_text)
+        if not turn.forced:
+            self._sound.ask(turn.transcript, self.speech.end, silence, self._now)
+        delay = self._delay(turn)
         if turn.cutoff is None:
-            if silence < max(self.settings.soft_end, delay - self.settings.lead):
+            # The sound does not put off the words, which may be what ends the turn.
+            ahead = min(delay, self.endpoint.delay(turn.full_text)) - self.settings.lead
+            if silence < max(self.settings.soft_end, ahead):
                 return
             self._finish_transcript(turn)
         if not turn.final and self._now - turn.cutoff_at >= self.settings.final_limit:
@@ -369,6 +377,10 @@ class TurnMachine:
             self._answer(turn, sure=sure)
         elif sure:
             self._end_without_words(turn)
+
+    def _delay(self, turn: CallerTurn) -> int:
+        probability = self._sound.probability(turn.transcript, self.speech.end)
+        return self.endpoint.delay(turn.full_text, probability)
 
     def _enforce_limit(self, turn: CallerTurn | None) -> None:
         if turn is not None and self._now - turn.start >= self.settings.turn_limit and not turn.doubtful:
@@ -483,6 +495,6 @@ class TurnMachine:
         turn_over = (
             turn is not None
             and turn.cutoff is not None
-            and (turn.forced or self._silent_for() >= self.endpoint.delay(turn.full_text))
+            and (turn.forced or self._silent_for() >= self._delay(turn))
         )
         return state_of(turn, self._replies, turn_over=turn_over)

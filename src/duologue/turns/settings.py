@@ -32,6 +32,8 @@ class TurnSettings(Struct, frozen=True):
     """Replies end when the caller talks over them. The button and typed text end them in any case."""
     listens: bool = True
     """False: push to talk."""
+    by_sound: bool = False
+    """The voice can estimate from the sound whether a turn is complete."""
     overheard: Overheard = "keep"
     """What speech during an uninterruptible reply becomes: the next turn, or nothing."""
 

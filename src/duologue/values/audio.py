@@ -5,6 +5,7 @@ Inside the server audio is little-endian 16-bit mono; dialects with float32 conv
 
 from __future__ import annotations
 
+import math
 import struct
 import sys
 from array import array
@@ -14,6 +15,8 @@ HEARD_RATE = 16_000
 SPOKEN_RATE = 24_000
 """Hz of spoken replies, everywhere inside the server."""
 SAMPLE_BYTES = 2
+PIECE = 2**18
+"""Bytes of float32 samples that are looked at in one go."""
 LOUDEST = 32767 / 32768
 
 
@@ -40,6 +43,17 @@ def from_float32(data: bytes) -> bytes:
     else:
         whole = array("h", [_whole(value) for value in floats])
     return _little(whole).tobytes()
+
+
+def is_finite(samples: bytes | bytearray) -> bool:
+    """Whether float32 samples are all numbers: a sum is none where one of them is not. In pieces, between which other threads run."""
+    end = len(samples) // 4 * 4
+    for start in range(0, end, PIECE):
+        values = array("f")
+        values.frombytes(samples[start : min(end, start + PIECE)])
+        if not math.isfinite(sum(_little(values))):
+            return False
+    return True
 
 
 def wav_header(rate: int, size: int | None = None) -> bytes:

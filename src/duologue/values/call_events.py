@@ -13,7 +13,7 @@ from typing import Literal
 from msgspec import Struct
 
 from duologue.values.events import ReplyWord
-from duologue.values.speech import Transcript
+from duologue.values.speech import Transcript, VoiceSample
 
 CallState = Literal["listening", "hearing", "thinking", "speaking", "paused", "waiting"]
 Ending = Literal["spoken", "interrupted", "failed", "replaced"]
@@ -24,6 +24,8 @@ class CallSetup(Struct, frozen=True, tag="call"):
     A client without marks is sent audio at most 200 ms ahead."""
 
     voice: str = ""
+    sample: VoiceSample | None = None
+    """A recording of the voice to speak with, where the speaker can."""
     speed: float = 1.0
     language: str = ""
     pauses: bool = False
@@ -33,6 +35,8 @@ class CallSetup(Struct, frozen=True, tag="call"):
     """Spoken at the beginning, by the assistant."""
     hint: str = ""
     """Words the caller is likely to use: names, terms."""
+    mentioned: str = ""
+    """What was said last in the conversation of this call: the caller may use its words again."""
     listens: bool = True
     """False: push to talk. `Pressed` begins and ends a turn, silence does not."""
     fills: bool = True

@@ -218,12 +218,12 @@ class Blob(Struct, frozen=True, omit_defaults=True):
 
 class PendingMessage(Struct, frozen=True, omit_defaults=True):
     """What the user sent while a reply was running: `queue` becomes the next turn when the run is done, `steer` goes
-    into the run at its next step."""
+    into the run at its next step, `hold` stays until the user decides, because the run did not end well."""
 
     id: str
     conversation: str
     content: tuple[Content, ...]
-    how: Literal["queue", "steer"] = "queue"
+    how: Literal["queue", "steer", "hold"] = "queue"
     options: GenerationOptions = GenerationOptions()
     created: int = 0
 

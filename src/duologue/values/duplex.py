@@ -12,10 +12,17 @@ class ChunkArrival(Struct, frozen=True):
     heard: bool
 
 
+class HeardTurn(Struct, frozen=True):
+    """What the caller said in one turn: its number, and its text."""
+
+    turn: int
+    text: str
+
+
 class ChunkResult(Struct, frozen=True):
     """One chunk and its answer. It had `samples` (16 kHz) and so many `images`, and arrived at `at` seconds; with `force_listen`
-    the answer must be silent. `pcm` is 16-bit mono at 24 kHz, empty for silence, and `text` what is said in it; `transcript`
-    is the caller's turn, where one ended in this chunk."""
+    the answer must be silent. `pcm` is 16-bit mono at 24 kHz, empty for silence, and `text` what is said in it; `transcripts`
+    are the caller's turns that have ended since the last result."""
 
     number: int
     at: float
@@ -31,4 +38,8 @@ class ChunkResult(Struct, frozen=True):
     """The previous reply was interrupted, and this is the first result since. It ends that reply's turn, unless a new reply
     begins in it."""
     reply: int | None = None
-    transcript: str | None = None
+    turn: int | None = None
+    """The caller's turn that this reply answers; None for one that answers none, such as an announcement."""
+    held: bool = False
+    """The reply is on hold, because the caller may be interrupting it: it is not over."""
+    transcripts: tuple[HeardTurn, ...] = ()

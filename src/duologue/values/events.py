@@ -10,6 +10,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from duologue.values.speech import TranscribedPart
+
 Finish = Literal["stop", "length", "tool_calls", "cancelled"]
 
 
@@ -76,6 +78,25 @@ class Prefilled(Struct, frozen=True, tag="prefilled"):
     ignored: tuple[str, ...] = ()
 
 
+class FittingNote(Struct, frozen=True):
+    """One change. `where` is the part's path in the request; `became` what the model got instead; `count` how many
+    (frames), `seconds` of how much sound or video."""
+
+    where: str
+    kind: Literal["image", "audio", "video"]
+    became: Literal["text", "frames", "frames_and_sound", "resized", "left_out"]
+    count: int = 0
+    seconds: float = 0.0
+
+
+class Fitted(Struct, frozen=True, tag="fitted"):
+    """What was made of parts that the model cannot take as they are: sent once, before `Started`, by the gateway.
+    `transcripts`: sound that was written down. `notes`: one for each change, for `fitted` in the answers."""
+
+    transcripts: tuple[TranscribedPart, ...] = ()
+    notes: tuple[FittingNote, ...] = ()
+
+
 class TextDelta(Struct, frozen=True, tag="text"):
     text: str
     logprobs: tuple[TokenLogprob, ...] = ()
@@ -123,16 +144,19 @@ class Done(Struct, frozen=True, tag="done"):
 
 class Failed(Struct, frozen=True, tag="failed"):
     """The end, in error. `code` is stable, `message` a sentence for a person, `status` the HTTP status it maps to,
-    `param` the field of the request at fault when there is one."""
+    `param` the field of the request at fault when there is one, `retry_after` the seconds after which another try is worth
+    it, where that is known."""
 
     code: str
     message: str
     status: int = 500
     param: str | None = None
+    retry_after: float | None = None
 
 
 Event = (
     Queued
+    | Fitted
     | Started
     | Progress
     | Prefilled

@@ -25,18 +25,21 @@ class ImagePart(Struct, frozen=True, tag="image"):
 
 
 class AudioPart(Struct, frozen=True, tag="audio"):
-    """Mono audio. `data` is little-endian float32 PCM at `rate` Hz."""
+    """Mono audio. `data` is little-endian float32 PCM at `rate` Hz. In a system message it is a sample of the voice to speak
+    with, which is never written down."""
 
     data: bytes
     rate: int = 16_000
 
 
 class VideoPart(Struct, frozen=True, tag="video"):
-    """An encoded video file. `stack_frames` extra frames a second are joined to a collage (omni models)."""
+    """An encoded video file. `stack_frames` over 1: so many frames of each second are joined to a collage (omni models).
+    `frame_rate`: the frames a second that the model sees, None for the model's own."""
 
     data: bytes
     mime: str = "video/mp4"
     stack_frames: int = 1
+    frame_rate: float | None = None
 
 
 Part = TextPart | ImagePart | AudioPart | VideoPart

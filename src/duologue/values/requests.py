@@ -10,7 +10,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from duologue.values.messages import MODALITY, Message, Tool
+from duologue.values.messages import MODALITY, Message, Tool, VideoPart
 
 Effort = Literal["low", "medium", "high"]
 """How long a model may reason before it answers."""
@@ -65,6 +65,17 @@ class OutputFormat(Struct, frozen=True):
     grammar: str | None = None
 
 
+class MediaOptions(Struct, frozen=True, omit_defaults=True):
+    """How a model reads the pictures and videos of a request. None means "not set"."""
+
+    max_slices: int | None = None
+    """Pieces a large picture may be cut into, each of which the model sees in full resolution (`max_slice_nums`)."""
+    image_ids: bool | None = None
+    """Whether the pictures are numbered in the prompt (`use_image_id`)."""
+    interleave: bool = False
+    """A video's frames and sound alternate, second by second (`omni_mode`)."""
+
+
 class ChatRequest(Struct, frozen=True):
     """One model turn. `model` empty means the default chat model.
 
@@ -74,6 +85,8 @@ class ChatRequest(Struct, frozen=True):
 
     messages: tuple[Message, ...]
     model: str = ""
+    upstream_model: str = ""
+    """What a connected server calls the model; set by the pool, for a worker that serves all models of a server."""
     sampling: Sampling = Sampling()
     stop: tuple[str, ...] = ()
     tools: tuple[Tool, ...] = ()
@@ -85,10 +98,14 @@ class ChatRequest(Struct, frozen=True):
     effort: Effort | None = None
     """Limits its reasoning; None is no limit."""
     template_variables: dict[str, object] = {}
+    media: MediaOptions = MediaOptions()
     continue_final: bool = False
     format: OutputFormat | None = None
     spoken: bool = False
     """The reply will be spoken: the prompt asks for words that can be spoken, without symbols."""
+    speak_as: str | None = None
+    """The model itself speaks the reply, in this one of its voices ("": its default); None: it only writes. For models with
+    "audio" among their outputs."""
     ahead: bool = False
     """Only prefill the prompt: nothing is generated, and the next request finds the prompt in the cache."""
     unknown: tuple[str, ...] = ()
@@ -111,34 +128,95 @@ class ModelCard(Struct, frozen=True):
     description: str = ""
     bundled: bool = False
     modalities: tuple[str, ...] = ("text",)
+    """What it takes: of "text", "image", "audio", "video"."""
+    untold: tuple[str, ...] = ()
+    """What it may take as well: its server does not say. Such a part is passed on, and the server refuses it where it must."""
+    outputs: tuple[str, ...] = ("text",)
+    """What it gives: "audio" too where the model itself speaks."""
     verbs: tuple[str, ...] = ()
     """Of "prefill", "count", "continue", "logprobs", "tools", "tool_choice" (a call can be forced), "thinking",
-    "effort" (its thinking can be limited), "format"."""
+    "effort" (its thinking can be limited), "format", "text_bias" (`logit_bias` takes text too)."""
     sampling: tuple[str, ...] = ()
     """Names of `Sampling` fields the engine applies."""
     defaults: dict[str, float | int | str | bool | tuple[str, ...]] = {}
     """What the engine does, by the name of a `Sampling` field, where that is not asked for: -1 is no limit for
     `max_tokens` and any seed for `seed`. A field it cannot tell of is not in it."""
+    media_options: tuple[str, ...] = ()
+    """Names of `MediaOptions` and `VideoPart` fields the engine applies: of "max_slices", "image_ids", "interleave", "stack_frames",
+    "frame_rate"."""
     tool_format: str = ""
     warnings: tuple[str, ...] = ()
+    device: str = ""
+    """Where it runs, as far as the engine knows: "cpu", "cuda:1", or several cards with commas."""
+    upstream: str = ""
+    """The connected server that has it; empty for a model of a worker of its own."""
+
+    @property
+    def accepted(self) -> tuple[str, ...]:
+        """The kinds of parts that may be sent to it."""
+        return (*self.modalities, *self.untold)
+
+
+class UpstreamModel(Struct, frozen=True, omit_defaults=True):
+    """A model of a connected server, by the server's own name, and what the server says about it: None where it says nothing."""
+
+    name: str
+    context: int | None = None
+    modalities: tuple[str, ...] | None = None
+    """What it takes: of "text", "image", "audio", "video"."""
+    tools: bool | None = None
+    outputs: tuple[str, ...] = ("text",)
+    """What it gives: "audio" too where the server says that it speaks."""
+
+    @property
+    def vision(self) -> bool | None:
+        """Whether it takes pictures."""
+        return None if self.modalities is None else "image" in self.modalities
 
 
 class Unmet(Struct, frozen=True):
-    """What a request needs and a model cannot do: the field, and a sentence."""
+    """What a request needs and a model cannot do: the field, a sentence, and the error's code."""
 
     param: str
     message: str
+    code: str = "unsupported"
 
 
 def unmet(card: ModelCard, request: ChatRequest) -> Unmet | None:
-    """The first thing of `request` that the model of `card` cannot do, or None."""
+    """The first thing of `request`, as it is, that the model of `card` cannot do, or None."""
+    return untaken(card, request) or unable(card, request)
+
+
+def untaken(card: ModelCard, request: ChatRequest) -> Unmet | None:
+    """The first part of `request` that the model does not take, or None. What could be made of it is `values.fitting`'s."""
     for number, message in enumerate(request.messages):
         for index, part in enumerate(message.parts):
             kind = MODALITY[type(part)]
-            if kind not in card.modalities:
+            if kind not in card.accepted:
                 where = f"messages[{number}].content[{index}]"
                 takes = ", ".join(card.modalities)
-                return Unmet(where, f"{where} is {kind}; the model {card.name} takes {takes}.")
+                sentence = f"{where} is {kind}; the model {card.name} takes {takes}."
+                return Unmet(where, sentence, "modality_unsupported")
+    return None
+
+
+def unapplied_media(card: ModelCard, request: ChatRequest) -> tuple[str, ...]:
+    """The names of the media options that were asked for and that the engine does not apply. Those of a video count while it is one: the
+    gateway applies them where it makes frames of it."""
+    media = request.media
+    videos = [part for message in request.messages for part in message.parts if isinstance(part, VideoPart)]
+    asked = {
+        "max_slices": media.max_slices is not None,
+        "image_ids": bool(media.image_ids),
+        "interleave": media.interleave,
+        "stack_frames": any(part.stack_frames > 1 for part in videos),
+        "frame_rate": any(part.frame_rate is not None for part in videos),
+    }
+    return tuple(name for name, is_asked in asked.items() if is_asked and name not in card.media_options)
+
+
+def unable(card: ModelCard, request: ChatRequest) -> Unmet | None:
+    """The first thing besides its parts that `request` needs and the model cannot do, or None."""
     for param, verb, is_needed in (
         ("tools", "tools", bool(request.tools) and request.tool_choice != "none"),
         ("tool_choice", "tool_choice", request.tool_choice not in ("auto", "none")),

@@ -12,19 +12,23 @@ from typing import Literal
 from msgspec import Struct
 
 from duologue.values.conversations import Approval, Decision, RowError, StoredMessage
-from duologue.values.events import Usage
+from duologue.values.events import FittingNote, Usage
+from duologue.values.speech import TranscribedPart
 
 Outcome = Literal["done", "stopped", "failed", "interrupted", "limit"]
-Waiting = Literal["", "queue", "model", "tool", "approval"]
+Waiting = Literal["", "load", "queue", "model", "tool", "approval"]
 
 
 class RunStarted(Struct, frozen=True, tag="run_started"):
-    """`message` is the row the run answers or continues, None when it answers nothing yet."""
+    """`message` is the row the run answers or continues, None when it answers nothing yet. `wanted` is the model that was chosen,
+    where `model` answers instead, and `reason` why: it is not loaded, could not be loaded, or is gone."""
 
     run: str
     conversation: str
     message: str | None = None
     model: str = ""
+    wanted: str = ""
+    reason: Literal["", "unloaded", "failed", "gone"] = ""
 
 
 class MessageAdded(Struct, frozen=True, tag="message_added"):
@@ -46,8 +50,9 @@ class RunDelta(Struct, frozen=True, tag="delta", omit_defaults=True):
 
 
 class RunProgress(Struct, frozen=True, tag="progress", omit_defaults=True):
-    """What the run is doing while no text comes: `waiting` in the queue (`position` from 1, `wait` seconds), or the
-    model reading the prompt (`processed` of `total` tokens, `cached` of them kept from before)."""
+    """What the run is doing while no text comes: `waiting` until `model` is loaded (`loaded` of it, 0 to 1), in the queue
+    (`position` from 1, `wait` seconds), or for the model to read the prompt (`processed` of `total` tokens, `cached` of them kept
+    from before)."""
 
     waiting: Waiting = ""
     position: int = 0
@@ -55,6 +60,17 @@ class RunProgress(Struct, frozen=True, tag="progress", omit_defaults=True):
     processed: int = 0
     total: int = 0
     cached: int = 0
+    model: str = ""
+    loaded: float = 0.0
+
+
+class RunFitted(Struct, frozen=True, tag="fitted", omit_defaults=True):
+    """What was made of the files that the model cannot take as they are, before the turn of `message`: as `events.Fitted`. The paths are
+    those of the prompt."""
+
+    message: str
+    transcripts: tuple[TranscribedPart, ...] = ()
+    notes: tuple[FittingNote, ...] = ()
 
 
 class ToolStarted(Struct, frozen=True, tag="tool_started"):
@@ -112,6 +128,7 @@ RunEvent = (
     | MessageAdded
     | RunDelta
     | RunProgress
+    | RunFitted
     | ToolStarted
     | ToolOutput
     | ToolResult
@@ -168,8 +185,12 @@ class ListDraft(Struct, frozen=True, tag="draft"):
     updated: int = 0
 
 
+class ListModels(Struct, frozen=True, tag="models"):
+    """A model was loaded or unloaded, changed its state, or became the default: read the capabilities again."""
+
+
 class ListReset(Struct, frozen=True, tag="reset"):
     """More changes than the feed holds: read the whole list again."""
 
 
-ListEvent = ListChanged | ListRemoved | ListRun | ListDraft | ListReset
+ListEvent = ListChanged | ListRemoved | ListRun | ListDraft | ListModels | ListReset

@@ -30,13 +30,14 @@ class TimedWord(Struct, frozen=True):
 
 class Transcript(Struct, frozen=True):
     """A transcript. `confidence` is 0 to 1, None where the engine has none; `understood` False: there was speech, but the engine
-    rejected its own transcript."""
+    rejected its own transcript. `stop_word`: a word that asks to stop, which was spotted in it whatever its text is."""
 
     text: str
     words: tuple[TimedWord, ...] = ()
     language: str = ""
     confidence: float | None = None
     understood: bool = True
+    stop_word: str = ""
 
 
 class TranscribedPart(Struct, frozen=True):
@@ -49,15 +50,24 @@ class TranscribedPart(Struct, frozen=True):
     understood: bool = True
 
 
+class VoiceSample(Struct, frozen=True):
+    """A recording of the voice to speak with: 16-bit mono PCM at 16 kHz, at most 30 s. `text`: what is said in it, where that is
+    known; some speakers need it."""
+
+    pcm: bytes
+    text: str = ""
+
+
 class SpeechRequest(Struct, frozen=True, tag="speech"):
-    """Synthesise this text. `voice` empty: the default; `speed` 1.0 is the voice's own. `open`: more text follows in
-    `call_events.Text`, until `last`."""
+    """Synthesise this text. `voice` empty: the default; `speed` 1.0 is the voice's own. `sample`: speak like this recording,
+    where the speaker can (`SpeechCard.clones`). `open`: more text follows in `call_events.Text`, until `last`."""
 
     text: str = ""
     voice: str = ""
     speed: float = 1.0
     language: str = ""
     open: bool = False
+    sample: VoiceSample | None = None
 
 
 class TranscriptionRequest(Struct, frozen=True, tag="transcription"):
@@ -80,11 +90,12 @@ class SpeechEngineStatus(Struct, frozen=True):
 
 class SpeechCard(Struct, frozen=True):
     """What a voice worker can do, as it reports it. `partials`: it transcribes while the caller speaks; `limited`: a sentence about a
-    limitation, such as a small vocabulary, or ""."""
+    limitation, such as frequent mistakes, or ""."""
 
     detector: SpeechEngineStatus = SpeechEngineStatus()
     recogniser: SpeechEngineStatus = SpeechEngineStatus()
     speaker: SpeechEngineStatus = SpeechEngineStatus()
+    turn_end: SpeechEngineStatus = SpeechEngineStatus()
     voices: tuple[Voice, ...] = ()
     default_voice: str = ""
     hears: tuple[str, ...] = ()
@@ -92,4 +103,8 @@ class SpeechCard(Struct, frozen=True):
     partials: bool = False
     word_times: bool = False
     limited: str = ""
+    clones: bool = False
+    """Whether the speaker can speak like a recording."""
+    clones_by_text: bool = False
+    """Whether it must be told what is said in the recording."""
     seats: int = 32

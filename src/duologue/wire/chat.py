@@ -14,8 +14,8 @@ from msgspec import Struct
 from pydantic import AliasChoices, BeforeValidator, Discriminator, Field, Tag
 
 from duologue.errors import BadRequest
-from duologue.values.messages import Part, TextPart
-from duologue.values.requests import ChatRequest
+from duologue.values.messages import AudioPart, Part, TextPart
+from duologue.values.requests import ChatRequest, MediaOptions
 from duologue.values.speech import SpeechRequest
 from duologue.wire import media_parts
 from duologue.wire.sound import SoundFormat
@@ -44,7 +44,15 @@ VOICE_MESSAGES = frozenset(
 )
 FIRST_FRAME = 2 * 1024 * 1024
 """Characters of a first frame that may begin a call. A longer one is a chat with media, and is not worth parsing twice."""
+MEDIA_NAMES = {
+    "max_slices": "image.max_slice_nums",
+    "image_ids": "image.use_image_id",
+    "interleave": "omni_mode",
+}
+"""This protocol's names of the media options."""
 Id = str | int | None
+RECORDING = "tts.ref_audio_data"
+"""The path of the recording of a voice to speak like."""
 
 
 class ChatTextContent(Body):
@@ -67,6 +75,7 @@ class ChatVideoContent(Body):
     type: Literal["video"]
     data: str
     stack_frames: int = Field(default=1, ge=1, le=16)
+    frame_rate: float | None = Field(default=None, ge=0.1, le=10)
 
 
 Content = Annotated[
@@ -95,8 +104,7 @@ class ImageFields(Body):
 
 
 class SpeechFields(Body):
-    """The spoken reply. `ref_audio_data`, a recording of a voice to clone, is accepted; the answer names the voice that speaks
-    instead."""
+    """The spoken reply. `ref_audio_data` is a recording of a voice to speak like: float32 samples at 16 kHz."""
 
     enabled: bool = False
     voice: VoiceName = ""
@@ -112,6 +120,7 @@ class ChatBody(Body):
     model: str = ""
     streaming: bool = True
     progress: bool = False
+    record: bool = False
     generation: GenerationFields = GenerationFields()
     image: ImageFields = ImageFields()
     tts: SpeechFields = SpeechFields()
@@ -135,15 +144,16 @@ class FrameHeader(Struct, frozen=True):
 
 class ChatFrame(Struct, frozen=True):
     """A request. `names`: the name the client used for each sampling parameter, dotted. `speech`: how the reply is spoken, None
-    for a text reply; `voice_sample`: the client sent a recording of a voice to clone; `sound`: the format of the samples."""
+    for a text reply; `recording`: the voice to speak like; `sound`: the format of the samples; `record`: keep what is said."""
 
     request: ChatRequest
     streaming: bool = True
     progress: bool = False
     names: Mapping[str, str] = {}
     speech: SpeechRequest | None = None
-    voice_sample: bool = False
+    recording: AudioPart | None = None
     sound: SoundFormat = "f32"
+    record: bool = False
 
 
 def open_frame(frame: str | bytes) -> FrameHeader:
@@ -201,6 +211,7 @@ def decode(body: Mapping[str, Any], limits: RequestLimits) -> ChatFrame:
         parallel_tool_calls=chat.parallel_tool_calls,
         thinking=_thinking(chat),
         effort=EFFORTS.get(chat.reasoning_effort or ""),
+        media=MediaOptions(chat.image.max_slice_nums, chat.image.use_image_id, chat.omni_mode),
         spoken=chat.tts.enabled,
         unknown=_unknown(chat),
         unapplied=_unapplied(chat),
@@ -212,8 +223,9 @@ def decode(body: Mapping[str, Any], limits: RequestLimits) -> ChatFrame:
         chat.progress,
         names,
         _speech(chat.tts),
-        chat.tts.enabled and bool(chat.tts.ref_audio_data),
+        _recording(chat.tts),
         chat.tts.audio_format or chat.audio_format or "f32",
+        chat.record and chat.tts.enabled,
     )
 
 
@@ -223,11 +235,18 @@ def _speech(speech: SpeechFields) -> SpeechRequest | None:
     return SpeechRequest(voice=speech.voice, speed=speech.speed, language=speech.language, open=True)
 
 
-def _thinking(chat: ChatBody) -> bool:
-    """`enable_thinking` where it was sent, else whether an effort was."""
+def _recording(speech: SpeechFields) -> AudioPart | None:
+    if not (speech.enabled and speech.ref_audio_data):
+        return None
+    data = media_parts.from_base64(speech.ref_audio_data, RECORDING)
+    return media_parts.voice_sample(data, RECORDING)
+
+
+def _thinking(chat: ChatBody) -> bool | None:
+    """`enable_thinking` where it was sent, else whether an effort was; None where neither was: the model's template decides."""
     if "enable_thinking" in chat.model_fields_set:
         return chat.enable_thinking
-    return chat.reasoning_effort not in (None, "none")
+    return None if chat.reasoning_effort is None else chat.reasoning_effort != "none"
 
 
 def _names(generation: GenerationFields, sent: Mapping[str, Any]) -> dict[str, str]:
@@ -258,7 +277,8 @@ def _part(
         return media_parts.image(data, f"{where}.data")
     if isinstance(content, ChatAudioContent):
         return media_parts.pcm(data, content.sample_rate, where)
-    return media_parts.video(data, f"{where}.data", stack_frames=content.stack_frames)
+    video = media_parts.video(data, f"{where}.data", stack_frames=content.stack_frames)
+    return msgspec.structs.replace(video, frame_rate=content.frame_rate)
 
 
 def _unknown(chat: ChatBody) -> tuple[str, ...]:
@@ -273,10 +293,8 @@ def _unknown(chat: ChatBody) -> tuple[str, ...]:
 def _unapplied(chat: ChatBody) -> tuple[str, ...]:
     """Known fields that the client set and that this version does not apply."""
     requested = {
-        "image.max_slice_nums": chat.image.max_slice_nums is not None,
-        "image.use_image_id": chat.image.use_image_id is True,
-        "tts.ref_audio_data": chat.tts.enabled and bool(chat.tts.ref_audio_data),
+        "tts.mode": chat.tts.enabled and bool(chat.tts.mode),
         "use_tts_template": chat.use_tts_template,
-        "omni_mode": chat.omni_mode,
+        "record": chat.record and not chat.tts.enabled,
     }
     return tuple(name for name, is_requested in requested.items() if is_requested)

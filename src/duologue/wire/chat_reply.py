@@ -15,6 +15,7 @@ from duologue.values.events import (
     Done,
     Event,
     Failed,
+    Fitted,
     Prefilled,
     Progress,
     Queued,
@@ -23,10 +24,10 @@ from duologue.values.events import (
     TextDelta,
     ToolCallDelta,
 )
-from duologue.values.speech import TranscribedPart
-from duologue.wire.chat import ChatFrame, Id
+from duologue.wire.chat import MEDIA_NAMES, ChatFrame, Id
 from duologue.wire.collected_reply import CollectedReply, broken_off, problem
-from duologue.wire.sound import caption, sound_text, transcript
+from duologue.wire.fitting_notes import fitted_fields
+from duologue.wire.sound import caption, sound_text
 
 
 def _json(value: object) -> str:
@@ -57,9 +58,11 @@ class ChatEncoder:
         self._id: dict[str, Id] = {} if id is None else {"id": id}
         self._reply = CollectedReply()
         self._queued = False
-        self._transcribed: tuple[TranscribedPart, ...] = ()
+        self._fitted: dict[str, object] = {}
         self._voice: str | None = None
+        self._voice_note = ""
         self._audio_error: Problem | None = None
+        self._recording: dict[str, object] = {}
         # A chunk is sent for every token, so its constant parts are printed once a request.
         echo = "" if id is None else f',"id":{_json(id)}'
         self._text_head, self._reasoning_head = ('{"type":"chunk"' + echo + f',"{key}":' for key in _DELTAS)
@@ -91,17 +94,22 @@ class ChatEncoder:
         self._chunk(messages, self._text_head, text)
         return messages
 
-    def add_transcripts(self, parts: tuple[TranscribedPart, ...]) -> None:
-        """Audio of the request that was transcribed for the model."""
-        self._transcribed = parts
-
-    def set_voice(self, voice: str) -> None:
-        """The reply is spoken by this voice; "" while the voice worker is loading and its default is unknown."""
-        self._voice = voice
+    def set_voice(self, voice: str, note: str = "") -> None:
+        """The reply is spoken by this voice; "" for a recording of the request, and while the voice worker is loading and its
+        default is unknown. `note`: a sentence where it is not what was asked for."""
+        self._voice, self._voice_note = voice, note
 
     def set_audio_error(self, problem: Problem) -> None:
         """The speech failed. The text goes on, and `done` carries the reason."""
         self._audio_error = problem
+
+    def set_recording(self, recording: str | Problem) -> None:
+        """The id of the recording of this chat, or why there is none, for `done`."""
+        if isinstance(recording, Problem):
+            reason = {"code": recording.code, "message": recording.message}
+            self._recording = {"recording_error": reason}
+        else:
+            self._recording = {"recording_session_id": recording}
 
     def close(self) -> list[str]:
         """The messages left when no event will follow: an error, unless the reply has ended."""
@@ -127,6 +135,8 @@ class ChatEncoder:
             case Queued():
                 kind, self._queued = ("queue_update" if self._queued else "queued"), True
                 yield self._message(kind, **_place(event))
+            case Fitted():
+                self._fitted = fitted_fields(event)
             case Started() if self._queued:
                 yield self._message("queue_done")
             case Progress() if self._frame.progress:
@@ -134,13 +144,14 @@ class ChatEncoder:
                     "progress", processed=event.processed, total=event.total, cached=event.cached
                 )
             case Prefilled():
-                ignored = [self._frame.names.get(name, name) for name in event.ignored]
+                names = {**MEDIA_NAMES, **self._frame.names}
+                ignored = [names.get(name, name) for name in event.ignored]
                 yield self._message(
                     "prefill_done",
                     input_tokens=event.input,
                     cached_tokens=event.cached,
                     ignored=ignored,
-                    **self._transcripts(),
+                    **self._fitted,
                     **self._speaker(),
                 )
             case ToolCallDelta() if self._frame.streaming:
@@ -151,23 +162,11 @@ class ChatEncoder:
             case Done():
                 yield self._done(event.finish, event)
 
-    def _transcripts(self) -> dict[str, object]:
-        if not self._transcribed:
-            return {}
-        return {"transcripts": [transcript(part) for part in self._transcribed]}
-
     def _speaker(self) -> dict[str, object]:
-        """The voice, and a note where the client sent a recording to imitate."""
         if self._voice is None:
             return {}
         fields: dict[str, object] = {"voice": self._voice or None}
-        if self._frame.voice_sample:
-            voice = f"the voice {self._voice}" if self._voice else "the default voice"
-            fields["voice_note"] = (
-                f"Voice cloning (tts.ref_audio_data) is not supported; {voice} speaks instead. "
-                "GET /v1/audio/voices lists the voices."
-            )
-        return fields
+        return fields | {"voice_note": self._voice_note} if self._voice_note else fields
 
     def _done(self, finish: str, event: Done) -> str:
         self.ended = True
@@ -180,7 +179,7 @@ class ChatEncoder:
             }
             for tool_call in reply.tool_calls
         ]
-        speech = self._transcripts() | self._speaker() | self._audio()
+        speech = self._fitted | self._speaker() | self._audio() | self._recording
         return self._message(
             "done",
             text=reply.text,

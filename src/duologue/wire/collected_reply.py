@@ -93,7 +93,13 @@ class CollectedReply:
 
 def problem(failed: Failed) -> Problem:
     """A `Failed` as a Problem."""
-    return Problem(failed.message, code=failed.code, status=failed.status, param=failed.param)
+    return Problem(
+        failed.message,
+        code=failed.code,
+        status=failed.status,
+        param=failed.param,
+        retry_after=failed.retry_after,
+    )
 
 
 def broken_off() -> EngineFailed:

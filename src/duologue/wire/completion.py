@@ -16,6 +16,7 @@ from duologue.values.events import (
     Done,
     Event,
     Failed,
+    Fitted,
     Prefilled,
     Progress,
     Queued,
@@ -26,10 +27,9 @@ from duologue.values.events import (
     Usage,
 )
 from duologue.values.messages import ToolCall
-from duologue.values.speech import TranscribedPart
 from duologue.wire.collected_reply import CollectedReply, broken_off, problem
+from duologue.wire.fitting_notes import fitted_fields
 from duologue.wire.media_parts import to_base64
-from duologue.wire.sound import transcript
 
 DONE = b"data: [DONE]\n\n"
 LEAST_LOGPROB = -9999.0
@@ -78,7 +78,7 @@ class CompletionStream:
             self._sound = self._delta_head(0) + audio + b'"data":'
             self._content = [self._delta_head(0) + audio + b'"transcript":']
             self._text_tail = b"}" + self._tail
-        self._transcripts: tuple[TranscribedPart, ...] = ()
+        self._fitted: dict[str, object] = {}
         self._begun = [False] * count
         self._finished: dict[int, Done] = {}
         self._failed: Failed | None = None
@@ -111,6 +111,8 @@ class CompletionStream:
 
     def _encode_one(self, index: int, event: Event, out: list[bytes]) -> None:
         match event:
+            case Fitted():
+                self._fitted = fitted_fields(event)
             case Queued():
                 self.note = b": queued %d\n\n" % event.position
             case Progress():
@@ -147,19 +149,15 @@ class CompletionStream:
                 self._finish(index, event, out)
 
     def _begin(self, index: int, out: list[bytes], ignored: Sequence[str] = ()) -> None:
-        """The first chunk of a choice: the role, the transcripts, and the fields that the engine could not apply."""
+        """The first chunk of a choice: the role, what was made of its media, and the fields that the engine could not apply."""
         if self._begun[index]:
             return
         self._begun[index] = True
         close = self._close if not ignored else b',"ignored":' + _json(ignored) + self._close
-        if self._transcripts:
-            close = b',"transcripts":' + _json([transcript(part) for part in self._transcripts]) + close
+        if self._fitted:
+            close = b"," + _json(self._fitted)[1:-1] + close
         role = b'"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]'
         out += (self._delta_head(index), role, close)
-
-    def add_transcripts(self, parts: tuple[TranscribedPart, ...]) -> None:
-        """Audio of the request that was transcribed for the model; sent with the first chunk."""
-        self._transcripts = parts
 
     def _expire(self, out: list[bytes]) -> None:
         """The last chunk of a spoken reply's audio: when its id expires."""
@@ -190,17 +188,15 @@ class Completion:
     def __init__(self, id: str, created: int, model: str, *, count: int = 1) -> None:
         self._id, self._created, self._model = id, created, model
         self._replies = [CollectedReply() for _ in range(count)]
-        self._transcripts: tuple[TranscribedPart, ...] = ()
+        self._fitted: dict[str, object] = {}
         self._audio: dict[str, object] | None = None
 
     def add(self, batch: Iterable[tuple[int, Event]]) -> None:
         """Add events. Raises Problem at the first choice that fails."""
         for index, event in batch:
             self._replies[index].add(event)
-
-    def add_transcripts(self, parts: tuple[TranscribedPart, ...]) -> None:
-        """Audio of the request that was transcribed for the model."""
-        self._transcripts = parts
+            if isinstance(event, Fitted):
+                self._fitted = fitted_fields(event)
 
     @property
     def text(self) -> str:
@@ -229,7 +225,7 @@ class Completion:
                 raise broken_off()
             choices.append(_choice(index, reply, reply.done, self._audio))
             ends.append(reply.done)
-        body = {
+        body: dict[str, object] = {
             "id": self._id,
             "object": "chat.completion",
             "created": self._created,
@@ -240,9 +236,7 @@ class Completion:
         }
         if self._replies[0].ignored:
             body["ignored"] = self._replies[0].ignored
-        if self._transcripts:
-            body["transcripts"] = [transcript(part) for part in self._transcripts]
-        return _json(body)
+        return _json(body | self._fitted)
 
 
 def _choice(

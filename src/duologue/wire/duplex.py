@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -19,7 +19,7 @@ from duologue.errors import BadRequest, Problem, TooLarge
 from duologue.values.audio import HEARD_RATE, SPOKEN_RATE, from_float32, samples
 from duologue.values.duplex import ChunkResult
 from duologue.values.events import Queued
-from duologue.values.messages import ImagePart, system
+from duologue.values.messages import AudioPart, ImagePart, system
 from duologue.values.requests import Sampling
 from duologue.wire import media_parts
 from duologue.wire.sound import sound_text
@@ -39,8 +39,10 @@ SAMPLING_NAMES = {
 APPLIED = ("temperature", "top_k", "top_p", "min_p", "repetition_penalty", "repetition_window", "seed")
 """The fields of `prepare.config` that are applied: recogniser, model and voice are separate here, and the rest of that object is
 for one model that does all three."""
-AUDIO_ONLY = "adx_"
-"""The prefix of session ids without pictures."""
+AUDIO_ONLY = ("adx_", "audio_duplex_")
+"""The prefixes of session ids whose client means to send no pictures."""
+
+Mode = Literal["omni", "audio_duplex", "any"]
 
 _UNSAFE = re.compile(r"[^a-zA-Z0-9_-]")
 
@@ -48,6 +50,13 @@ _UNSAFE = re.compile(r"[^a-zA-Z0-9_-]")
 def sanitised(session: str) -> str:
     """A session's id with only letters, digits, `_` and `-`, at most 128 of them."""
     return _UNSAFE.sub("_", session)[:128]
+
+
+def mode_of(session: str) -> Mode:
+    """What the client of this id means to do. It may do otherwise: only pictures make the difference."""
+    if session.startswith(AUDIO_ONLY):
+        return "audio_duplex"
+    return "omni" if session.startswith("omni") else "any"
 
 
 # ---- from the client
@@ -60,8 +69,11 @@ class PrepareBody(Body):
     )
     model: str = ""
     voice: str = ""
+    tts_ref_audio_base64: str = ""
+    ref_audio_base64: str = ""
     speed: float = Field(default=1.0, ge=0.25, le=4.0)
     language: str = Field(default="", max_length=35)
+    record: bool | None = None
     config: dict[str, Any] = Field(default_factory=dict)
 
 
@@ -84,7 +96,8 @@ class PauseBody(Body):
 
 
 class Prepare(Struct, frozen=True):
-    """The setup of the session. `ignored` names the fields that are not applied."""
+    """The setup of the session. `recording`: the voice to speak like; `record`: whether the session is recorded, None: as it is;
+    `ignored` names the fields that are not applied."""
 
     prompt: str = PROMPT
     model: str = ""
@@ -93,6 +106,8 @@ class Prepare(Struct, frozen=True):
     language: str = ""
     sampling: Sampling = Sampling()
     ignored: tuple[str, ...] = ()
+    recording: AudioPart | None = None
+    record: bool | None = None
 
 
 class DuplexChunk(Struct, frozen=True):
@@ -187,7 +202,17 @@ def _prepare(body: PrepareBody, limits: RequestLimits) -> Prepare:
         body.language,
         validate(SamplingFields, sampling).sampling(),
         tuple(ignored),
+        _recording(body),
+        body.record,
     )
+
+
+def _recording(body: PrepareBody) -> AudioPart | None:
+    """The voice to speak like. Of the two recordings of this protocol, the one for the speech comes first."""
+    for name in ("tts_ref_audio_base64", "ref_audio_base64"):
+        if text := getattr(body, name):
+            return media_parts.voice_sample(media_parts.from_base64(text, name), name)
+    return None
 
 
 def _chunk(body: ChunkBody) -> DuplexChunk:
@@ -236,8 +261,17 @@ def queue_done_message() -> str:
     return _json("queue_done")
 
 
-def prepared_message(session: str, prepare: Prepare, model: str, *, again: bool = False) -> str:
-    """The session listens. `again`: it continues after its connection was lost."""
+def prepared_message(
+    session: str,
+    prepare: Prepare,
+    model: str,
+    *,
+    note: str = "",
+    again: bool = False,
+    recording: str = "",
+) -> str:
+    """The session listens. `note`: why another voice speaks than was asked for; `again`: it continues after its connection was
+    lost; `recording`: the id of its recording."""
     fields: dict[str, object] = {
         "prompt_length": len(prepare.prompt),
         "session_id": session,
@@ -245,6 +279,10 @@ def prepared_message(session: str, prepare: Prepare, model: str, *, again: bool 
         "sample_rate": SPOKEN_RATE,
         "ignored": prepare.ignored,
     }
+    if note:
+        fields["voice_note"] = note
+    if recording:
+        fields["recording_session_id"] = recording
     return _json("prepared", fields | {"resumed": True} if again else fields)
 
 
@@ -277,10 +315,17 @@ def result_message(result: ChunkResult, seconds: float, now: float) -> str:
         fields["dropped"] = True
     if result.interrupted:
         fields["interrupted"] = True
+    if result.held:
+        fields["held"] = True
     if result.reply is not None:
         fields["reply_id"] = result.reply
-    if result.transcript is not None:
-        fields["transcript"] = result.transcript
+    turn = result.turn
+    if result.transcripts:
+        fields["transcript"] = " ".join(heard.text for heard in result.transcripts)
+        fields["transcripts"] = [{"turn_id": heard.turn, "text": heard.text} for heard in result.transcripts]
+        turn = result.transcripts[-1].turn if result.reply is None else turn
+    if turn is not None:
+        fields["turn_id"] = turn
     return _json("result", fields)
 
 
@@ -296,8 +341,8 @@ def interrupted_message() -> str:
     return _json("interrupted")
 
 
-def stopped_message(session: str) -> str:
-    return _json("stopped", {"session_id": session})
+def stopped_message(session: str, reason: str = "") -> str:
+    return _json("stopped", {"session_id": session} | ({"reason": reason} if reason else {}))
 
 
 def timeout_message(reason: str) -> str:

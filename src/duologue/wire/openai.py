@@ -14,7 +14,7 @@ import msgspec
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, Discriminator, Field, JsonValue, Tag
 
 from duologue.errors import BadRequest, Unsupported
-from duologue.values.messages import AudioPart, Message, Part, TextPart
+from duologue.values.messages import Message, Part, TextPart
 from duologue.values.requests import ChatRequest, Effort, ModelCard, OutputFormat
 from duologue.values.speech import SpeechRequest
 from duologue.wire import media_parts
@@ -34,6 +34,9 @@ from duologue.wire.validation import (
     content_parts,
     part_tag,
 )
+
+MAX_MODALITIES = 16
+"""Two exist. Without a maximum, each of 150,000 wrong ones would become an error of its own."""
 
 
 class OpenAITextContent(Body):
@@ -74,12 +77,34 @@ class OpenAIAudioContent(Body):
     input_audio: InputAudioBody
 
 
-AnyContent = OpenAITextContent | RefusalContent | OpenAIImageContent | OpenAIVideoContent | OpenAIAudioContent
+class FileBody(Body):
+    """A file in base64 or as a `data:` URL, or (an extension) at an address. `file_id` needs a file store, which this server lacks."""
+
+    file_data: str | None = None
+    file_url: str | None = None
+    filename: str = Field(default="", max_length=1024)
+    file_id: str | None = None
+
+
+class OpenAIFileContent(Body):
+    type: Literal["file"]
+    file: FileBody
+
+
+AnyContent = (
+    OpenAITextContent
+    | RefusalContent
+    | OpenAIImageContent
+    | OpenAIVideoContent
+    | OpenAIAudioContent
+    | OpenAIFileContent
+)
 Content = Annotated[
     Annotated[OpenAITextContent, Tag("~text")]
     | Annotated[OpenAIImageContent, Tag("~image_url")]
     | Annotated[OpenAIAudioContent, Tag("~input_audio")]
     | Annotated[OpenAIVideoContent, Tag("~video_url")]
+    | Annotated[OpenAIFileContent, Tag("~file")]
     | Annotated[RefusalContent, Tag("~refusal")],
     Discriminator(part_tag),
 ]
@@ -169,7 +194,7 @@ class ChatCompletionBody(SamplingFields):
     continue_final_message: bool = False
     add_generation_prompt: bool | None = None
     modalities: list[Literal["text", "audio"]] | None = Field(
-        default=None, description='With "audio" the reply is spoken too.'
+        default=None, max_length=MAX_MODALITIES, description='With "audio" the reply is spoken too.'
     )
     audio: AudioOutputBody | None = None
     functions: list[JsonValue] | None = None
@@ -191,22 +216,22 @@ class ChatCompletionBody(SamplingFields):
             return None
         return SpeechRequest(voice=self.audio.voice if self.audio else "", open=True)
 
-    def recordings(self) -> Iterator[tuple[str, bytes]]:
-        """The recordings among the messages that are not WAV files: the path of each part, and its bytes. The caller decodes
-        them and passes them to `request`. Raises BadRequest."""
+    def references(self) -> Iterator[media_parts.MediaReference]:
+        """The parts that have to be fetched or read first: at web addresses, files, and recordings that are not WAV files. The caller
+        reads them and passes what they are to `request`. Raises BadRequest, Unsupported."""
         for at, message in enumerate(self.messages):
             for index, content in enumerate(message.content or ()):
-                if isinstance(content, OpenAIAudioContent) and content.input_audio.format != "wav":
-                    where = f"messages[{at}].content[{index}].input_audio"
-                    yield where, media_parts.from_base64(content.input_audio.data, f"{where}.data")
+                reference = _reference(content, f"messages[{at}].content[{index}]")
+                if reference is not None:
+                    yield reference
 
     def request(
         self,
         limits: RequestLimits,
-        recordings: Mapping[str, AudioPart] = MappingProxyType({}),
+        references: Mapping[str, Sequence[Part]] = MappingProxyType({}),
         audio_texts: Mapping[str, str] = MappingProxyType({}),
     ) -> ChatRequest:
-        """The request as a value. `recordings`: the decoded ones, by their path; `audio_texts`: the texts of earlier replies, by
+        """The request as a value. `references`: what those are, by their path; `audio_texts`: the texts of earlier replies, by
         the ids of their sound. Raises BadRequest, Unsupported, TooLarge; each names its field."""
         self._refuse_unsupported(limits)
         tools = tuple(entry.tool() for entry in self.tools)
@@ -215,7 +240,7 @@ class ChatCompletionBody(SamplingFields):
         thinking, effort, variables = self._thinking()
         request = ChatRequest(
             messages=tuple(
-                message.message(_parts(message, at, recordings, audio_texts))
+                message.message(_parts(message, at, references, audio_texts))
                 for at, message in enumerate(self.messages)
             ),
             model=self.model,
@@ -321,7 +346,7 @@ class ChatCompletionBody(SamplingFields):
 def _parts(
     message: CompletionMessageBody,
     at: int,
-    recordings: Mapping[str, AudioPart],
+    references: Mapping[str, Sequence[Part]],
     audio_texts: Mapping[str, str],
 ) -> list[Part]:
     where = f"messages[{at}].content"
@@ -329,9 +354,11 @@ def _parts(
         return [_earlier_reply(message.audio.id, audio_texts, f"messages[{at}].audio.id")]
     if message.content is None and message.role != "assistant":
         raise BadRequest(f"{where} is missing.", param=where)
-    return [
-        _part(content, f"{where}[{index}]", recordings) for index, content in enumerate(message.content or ())
-    ]
+    parts: list[Part] = []
+    for index, content in enumerate(message.content or ()):
+        place = f"{where}[{index}]"
+        parts += references[place] if place in references else (_part(content, place),)
+    return parts
 
 
 def _earlier_reply(id: str, audio_texts: Mapping[str, str], where: str) -> Part:
@@ -344,7 +371,39 @@ def _earlier_reply(id: str, audio_texts: Mapping[str, str], where: str) -> Part:
     return TextPart(audio_texts[id])
 
 
-def _part(content: AnyContent, where: str, recordings: Mapping[str, AudioPart]) -> Part:
+def _reference(content: AnyContent, where: str) -> media_parts.MediaReference | None:
+    match content:
+        case OpenAIImageContent() if media_parts.is_address(content.image_url.url):
+            return media_parts.MediaReference(where, "image", url=content.image_url.url)
+        case OpenAIVideoContent() if media_parts.is_address(content.video_url.url):
+            return media_parts.MediaReference(where, "video", url=content.video_url.url)
+        case OpenAIAudioContent() if media_parts.is_address(content.input_audio.data):
+            return media_parts.MediaReference(where, "audio", url=content.input_audio.data)
+        case OpenAIAudioContent() if content.input_audio.format != "wav":
+            data = media_parts.from_base64(content.input_audio.data, f"{where}.input_audio.data")
+            return media_parts.MediaReference(where, "audio", data)
+        case OpenAIFileContent():
+            return _file(content.file, where)
+    return None
+
+
+def _file(file: FileBody, where: str) -> media_parts.MediaReference:
+    given = file.file_data or file.file_url
+    if not given:
+        sentence = f"{where}.file needs file_data; there is no store of files behind file_id."
+        raise Unsupported(sentence, param=f"{where}.file")
+    if media_parts.is_address(given):
+        return media_parts.MediaReference(where, "file", url=given, name=file.filename)
+    place = f"{where}.file.file_data"
+    data = (
+        media_parts.from_data_url(given, place)[1]
+        if given.startswith("data:")
+        else media_parts.from_base64(given, place)
+    )
+    return media_parts.MediaReference(where, "file", data, name=file.filename)
+
+
+def _part(content: AnyContent, where: str) -> Part:
     match content:
         case OpenAITextContent():
             return TextPart(content.text)
@@ -358,12 +417,10 @@ def _part(content: AnyContent, where: str, recordings: Mapping[str, AudioPart]) 
             mime, data = media_parts.from_data_url(content.video_url.url, where)
             return media_parts.video(data, where, mime or "video/mp4")
         case OpenAIAudioContent():
-            where += ".input_audio"
-            if where in recordings:
-                return recordings[where]
-            return media_parts.wav(
-                media_parts.from_base64(content.input_audio.data, f"{where}.data"), f"{where}.data"
-            )
+            where += ".input_audio.data"
+            return media_parts.wav(media_parts.from_base64(content.input_audio.data, where), where)
+        case OpenAIFileContent():
+            raise Unsupported(f"{where} is a file that was not read.", param=where)
 
 
 def model_entry(card: ModelCard, created: int, alias: str = "") -> dict[str, Any]:
@@ -383,6 +440,8 @@ def model_entry(card: ModelCard, created: int, alias: str = "") -> dict[str, Any
         "description": card.description,
         "bundled": card.bundled,
         "modalities": list(card.modalities),
+        "untold": list(card.untold),
+        "outputs": list(card.outputs),
         "capabilities": list(card.verbs),
         "sampling": list(card.sampling),
         "defaults": dict(card.defaults),

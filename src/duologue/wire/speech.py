@@ -16,6 +16,7 @@ from msgspec import Struct
 from pydantic import BeforeValidator, Field, JsonValue
 
 from duologue.errors import BadRequest, ModelNotFound, NotFound, TooLarge
+from duologue.values.custom_voice import CustomVoice
 from duologue.values.speech import SpeechCard, SpeechEngineStatus, SpeechRequest, Voice
 from duologue.wire.collected_reply import broken_off
 from duologue.wire.validation import MEGABYTE, Body, RequestLimits
@@ -74,7 +75,7 @@ class SpeechBody(Body):
     )
 
     def request(self, voice: str, limits: RequestLimits) -> SpeechRequest:
-        """The speech request; `voice` is the resolved voice. Raises BadRequest, TooLarge."""
+        """The speech request in this voice. Raises BadRequest, TooLarge."""
         if not self.input.strip():
             raise BadRequest("input contains no text.", param="input")
         size, allowed = len(self.input.encode()), limits.text_mb * MEGABYTE
@@ -159,8 +160,8 @@ def _engine(kind: Literal["speaker", "recogniser"], card: SpeechCard | None) -> 
     return card.speaker if kind == "speaker" else card.recogniser
 
 
-def voice_list(card: SpeechCard | None, default: str = "") -> bytes:
-    """The body of GET /v1/audio/voices."""
+def voice_list(card: SpeechCard | None, default: str = "", custom: Iterable[CustomVoice] = ()) -> bytes:
+    """The body of GET /v1/audio/voices. `custom`: the recorded voices that the user may speak with."""
     voices = card.voices if card is not None else ()
     return msgspec.json.encode(
         {
@@ -173,6 +174,7 @@ def voice_list(card: SpeechCard | None, default: str = "") -> bytes:
                 }
                 for voice in voices
             ],
+            "custom": [{"id": voice.id, "name": voice.name, "shared": voice.shared} for voice in custom],
             "default": default or (card.default_voice if card is not None else ""),
             "aliases": {
                 name: resolve_voice(name, card, default)

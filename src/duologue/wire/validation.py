@@ -26,22 +26,25 @@ from pydantic import (
 from duologue.errors import BadRequest, TooLarge
 from duologue.values.messages import Message, Part, TextPart, Tool, ToolCall
 from duologue.values.requests import Effort, Sampling
+from duologue.wire.json_size import MAX_VALUES, has_more_values
 from duologue.wire.validation_errors import TAG, refusal, shortened
 
 B = TypeVar("B", bound="Body")
 
 MAX_TOKENS = 1_000_000
 MAX_STOPS = 16
-MAX_BIASES = 300_000
-"""More than any vocabulary has tokens."""
+MAX_BIASES = 100_000
 MEGABYTE = 1024 * 1024
 EFFORTS: dict[str, Effort] = {"minimal": "low", "low": "low", "medium": "medium", "high": "high"}
 """Values of `reasoning_effort` that other servers accept -> ours. "none" means no thinking."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-# Matches a backslash together with what it escapes, so that the second half of an escaped backslash does not begin an escape.
-_ESCAPE = re.compile(
-    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<lone>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
+# The beginning that both halves share comes first: a search for it is much quicker than one for two expressions.
+_LONE_SURROGATE = re.compile(
+    rb"\\u[dD](?:[89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F][0-9a-fA-F]{2})"
+    rb"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD])[c-fC-F][0-9a-fA-F]{2})"
 )
+_ESCAPED_PAIR = 12
+"""Characters of a surrogate pair in escapes."""
 
 
 class RequestLimits(Protocol):
@@ -69,7 +72,7 @@ class Body(BaseModel):
     @classmethod
     def _drop_null(cls, data: Any) -> Any:
         # Otherwise {"max_tokens": null, "max_new_tokens": 5} would take the null of the first spelling.
-        if isinstance(data, dict):
+        if isinstance(data, dict) and None in data.values():
             return {name: value for name, value in data.items() if value is not None}
         return data
 
@@ -116,6 +119,12 @@ def _biases(value: object) -> object:
     # Checked before pydantic validates the entries: millions of them would block the event loop for seconds.
     if isinstance(value, dict) and len(value) > MAX_BIASES:
         raise ValueError(f"may have at most {MAX_BIASES:,} entries")
+    if isinstance(value, dict):
+        for name, bias in value.items():
+            if type(bias) not in (int, float):
+                return {
+                    name: bias
+                }  # pydantic refuses it: one error instead of one for each entry, which take long
     return value
 
 
@@ -295,9 +304,9 @@ def _is_longer(messages: list[Any], limit: int) -> bool:
         if count > limit:
             break
         if isinstance(message, dict):
-            count += sum(
-                len(message[key]) for key in ("content", "tool_calls") if isinstance(message.get(key), list)
-            )
+            for key in ("content", "tool_calls"):
+                if isinstance(some := message.get(key), list):
+                    count += len(some)
     return count > limit
 
 
@@ -335,11 +344,13 @@ def check_tool_choice(choice: str, tools: Sequence[Tool]) -> None:
 
 
 def decode_json(data: str | bytes) -> dict[str, Any]:
-    """A JSON object. Raises BadRequest."""
+    """A JSON object. Raises BadRequest, and TooLarge for one of more values than any request needs."""
     if isinstance(data, bytes):
         data = data.removeprefix(BYTE_ORDER_MARK)  # some editors and shells write one
     if not data:
         raise BadRequest("The request is empty; send a JSON object.", code="invalid_json")
+    if has_more_values(data):
+        raise TooLarge(f"The request has more than {MAX_VALUES:,} JSON values. Send less at a time.")
     try:
         value = msgspec.json.decode(data)
     except UnicodeError:
@@ -347,7 +358,9 @@ def decode_json(data: str | bytes) -> dict[str, Any]:
             "The request is not valid JSON: it is not UTF-8 text.", code="invalid_json"
         ) from None
     except msgspec.DecodeError as error:
-        reason = "it contains half of a surrogate pair" if _has_lone_surrogate(data) else str(error)
+        reason = str(error)
+        if ("surrogate" in reason or "truncated" in reason) and _has_lone_surrogate(data):
+            reason = "it contains half of a surrogate pair"
         raise BadRequest(f"The request is not valid JSON: {reason}.", code="invalid_json") from None
     except RecursionError:
         raise BadRequest("The request is too deeply nested.", code="invalid_json") from None
@@ -359,9 +372,15 @@ def decode_json(data: str | bytes) -> dict[str, Any]:
 def _has_lone_surrogate(data: str | bytes) -> bool:
     """Whether an escape like \\ud83d lacks its other half. Clients that cut text in the middle of an emoji send these, and the
     decoder's own message, which calls the data truncated, would mislead."""
-    text = data if isinstance(data, str) else data.decode("utf-8", "replace")
-    escapes = _ESCAPE.finditer(text)
-    return any(match["lone"] is not None for match in escapes)
+    raw = data.encode("utf-8", "replace") if isinstance(data, str) else data
+    # An escaped backslash does not begin another escape; what is left of it still parts two halves.
+    raw = raw.replace(b"\\\\", b"--")
+    # In pieces, between which other threads run; what begins in one may end in the next.
+    return any(
+        (match := _LONE_SURROGATE.search(raw, start, start + MEGABYTE + _ESCAPED_PAIR)) is not None
+        and match.start() < start + MEGABYTE
+        for start in range(0, len(raw), MEGABYTE)
+    )
 
 
 def validate(model: type[B], value: object) -> B:

@@ -7,10 +7,9 @@ call that number a chunk id. Binary frames hold samples only: 16-bit little-endi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Literal
 
-import msgspec
 from msgspec import Struct
 from pydantic import Field
 
@@ -22,12 +21,14 @@ from duologue.values.conversations import CLIENT, Approval, Decision, StoredMess
 from duologue.values.events import Queued
 from duologue.values.messages import ImagePart, Tool, ToolCall
 from duologue.wire import media_parts
-from duologue.wire.sound import caption
+from duologue.wire.sound import RecordBody, RecordCall, caption, json_text
 from duologue.wire.validation import Body, RequestLimits, ToolBody, check_text, decode_json, validate
 
 FRAMES_KEPT = 4096
 """Sent frames that a client may still name by number: more than a minute of sound."""
 MAX_TEXT = 100_000
+LARGEST_NUMBER = 2**53
+"""The largest integer of JSON that every program reads alike; the worker protocol has none beyond 64 bits."""
 """Characters of a text typed into a call."""
 MAX_TOOL_TEXT = 2000
 """Characters of a tool's result that a client is sent; the conversation has all of it."""
@@ -49,18 +50,19 @@ class StartBody(Body):
     greeting: str = Field(default="", max_length=1000)
     interruptible: bool = True
     mode: Literal["open", "hold"] = "open"
+    record: bool = False
     tools: list[ToolBody] = Field(default_factory=list, max_length=128)
 
 
 class InterruptBody(Body):
-    last_chunk_id: int | None = Field(default=None, ge=-1)
-    reply_id: int | None = Field(default=None, ge=0)
-    samples: int | None = Field(default=None, ge=0)
+    last_chunk_id: int | None = Field(default=None, ge=-1, le=LARGEST_NUMBER)
+    reply_id: int | None = Field(default=None, ge=0, le=LARGEST_NUMBER)
+    samples: int | None = Field(default=None, ge=0, le=LARGEST_NUMBER)
 
 
 class PlayedBody(Body):
-    reply_id: int = Field(ge=0)
-    samples: int = Field(ge=0)
+    reply_id: int = Field(ge=0, le=LARGEST_NUMBER)
+    samples: int = Field(ge=0, le=LARGEST_NUMBER)
 
 
 class TextBody(Body):
@@ -98,6 +100,7 @@ class StartCall(Struct, frozen=True):
     instructions: str = ""
     tools: tuple[Tool, ...] = ()
     unknown: tuple[str, ...] = ()
+    record: bool = False
 
 
 class InterruptCall(Struct, frozen=True):
@@ -143,6 +146,7 @@ VoiceMessage = (
     | CallImage
     | ClientToolResult
     | AnswerApproval
+    | RecordCall
     | StopCall
 )
 
@@ -173,11 +177,13 @@ def decode(frame: str | bytes, limits: RequestLimits) -> VoiceMessage:
             return ClientToolResult(result.call_id, result.content, result.is_error)
         case "approval":
             return _answer(validate(ApprovalBody, body))
+        case "record":
+            return RecordCall(validate(RecordBody, body).on)
         case "stop":
             return StopCall()
     raise BadRequest(
         f"Unknown message type {str(kind)[:64]!r}. This socket takes start, interrupt, played, text, hold, video_frame, "
-        "tool_result, approval and stop, and audio as binary frames.",
+        "tool_result, approval, record and stop, and audio as binary frames.",
         param="type",
     )
 
@@ -205,7 +211,9 @@ def _start(body: StartBody, limits: RequestLimits) -> StartCall:
         greeting=body.greeting,
         listens=body.mode == "open",
     )
-    return StartCall(setup, body.conversation_id, body.model, body.instructions, tools, body.unknown())
+    return StartCall(
+        setup, body.conversation_id, body.model, body.instructions, tools, body.unknown(), body.record
+    )
 
 
 # ---- to the client
@@ -222,13 +230,9 @@ STALE = (
 """Events that are stale in a later epoch. The others, such as what was said and heard, stay true."""
 
 
-def _json(value: Mapping[str, object]) -> str:
-    return msgspec.json.encode(value).decode()
-
-
 def error_message(problem: Problem, epoch: int = 0) -> str:
     """An error. The sentence is under both keys that clients look for."""
-    return _json(
+    return json_text(
         {
             "type": "error",
             "epoch": epoch,
@@ -251,17 +255,22 @@ def queue_messages(event: Queued, again: bool, epoch: int = 0) -> list[str]:
         "ticket_id": event.ticket,
         "queue_length": event.length,
     }
-    return [_json(place)] if again else [state_message("waiting", epoch), _json(place)]
+    return [json_text(place)] if again else [state_message("waiting", epoch), json_text(place)]
 
 
 def queue_done_message(epoch: int = 0) -> str:
     """The call has a seat."""
-    return _json({"type": "queue_done", "epoch": epoch})
+    return json_text({"type": "queue_done", "epoch": epoch})
+
+
+def voice_message(epoch: int, name: str, note: str) -> str:
+    """Another voice speaks than was asked for: its name ("" while unknown), and why."""
+    return json_text({"type": "voice", "epoch": epoch, "voice": name or None, "voice_note": note})
 
 
 def tool_call_message(epoch: int, reply: int, tool_call: ToolCall) -> str:
     """The model calls a tool of the client, which answers with `tool_result`."""
-    return _json(
+    return json_text(
         {
             "type": "tool_call",
             "epoch": epoch,
@@ -276,7 +285,7 @@ def tool_call_message(epoch: int, reply: int, tool_call: ToolCall) -> str:
 def tool_message(epoch: int, reply: int, row: StoredMessage) -> str:
     """The state of a call of a server's tool; `text` is its output so far, or its result."""
     record = row.call or ToolCallRecord("")
-    return _json(
+    return json_text(
         {
             "type": "tool",
             "epoch": epoch,
@@ -294,7 +303,7 @@ def tool_message(epoch: int, reply: int, row: StoredMessage) -> str:
 
 def approval_requested_message(epoch: int, reply: int, approval: Approval, question: str) -> str:
     """A question only the caller can answer; `question` is how it is spoken."""
-    return _json(
+    return json_text(
         {
             "type": "approval_asked",
             "epoch": epoch,
@@ -307,7 +316,7 @@ def approval_requested_message(epoch: int, reply: int, approval: Approval, quest
 
 def approval_answered_message(epoch: int, reply: int, id: str, decision: Decision | None) -> str:
     """The question is closed; without a decision it expired."""
-    return _json(
+    return json_text(
         {"type": "approval_answered", "epoch": epoch, "reply_id": reply, "id": id, "decision": decision}
     )
 
@@ -315,7 +324,7 @@ def approval_answered_message(epoch: int, reply: int, id: str, decision: Decisio
 def history_message(epoch: int, conversation: str, leaf: str | None, path: Iterable[StoredMessage]) -> str:
     """The conversation was changed elsewhere; the call continues from this path."""
     messages = [{"id": row.id, "role": row.role, "text": row.text} for row in path]
-    return _json(
+    return json_text(
         {
             "type": "history",
             "epoch": epoch,
@@ -327,12 +336,12 @@ def history_message(epoch: int, conversation: str, leaf: str | None, path: Itera
 
 
 def state_message(state: call_events.CallState, epoch: int = 0) -> str:
-    return _json({"type": "status", "epoch": epoch, "state": state})
+    return json_text({"type": "status", "epoch": epoch, "state": state})
 
 
 def video_mode_message(enabled: bool = False) -> str:
     """Whether replies are sent as video clips (`speaking_clip`) instead of sound."""
-    return _json({"type": "video_mode", "epoch": 0, "enabled": enabled})
+    return json_text({"type": "video_mode", "epoch": 0, "enabled": enabled})
 
 
 class VoiceEncoder:
@@ -468,7 +477,7 @@ class VoiceEncoder:
         return self._message("audio_start", reply_id=reply, chunk_id=self._next, sample_rate=SPOKEN_RATE)
 
     def _message(self, kind: str, **fields: object) -> str:
-        return _json({"type": kind, "epoch": self.epoch} | fields)
+        return json_text({"type": kind, "epoch": self.epoch} | fields)
 
 
 def control(message: VoiceMessage, encoder: VoiceEncoder) -> CallControl | None:

@@ -42,6 +42,8 @@ class LoadSpec(Struct, frozen=True):
     """The name of the model in requests; empty: the engine's own name for it."""
     options: dict[str, object] = {}
     device: str = "cpu"
+    upstream: str = ""
+    """The name of the connected server whose models it serves, all of them; empty for one model."""
 
 
 class Begin(Struct, frozen=True, tag="begin"):

@@ -28,6 +28,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from duologue import telemetry
 from duologue.sessions.speech.speech_task import SendEvent
+from duologue.stall_watch import watch_loop
 from duologue.wire import worker_protocol
 from duologue.worker.connection import Emit, GatewayConnection
 from duologue.worker.inbox import ControlInbox
@@ -54,7 +55,17 @@ class Worker:
         service = VoiceService if load_spec.engine == VOICE else LanguageService
         self.service: WorkerService = service(load_spec, self.status, self.connection.send_report)
         self.served = 0
+        self.stalls, self.stalled = 0, 0.0
         self.started = time.time()
+
+    async def run(self) -> None:
+        """Load the engines, then watch the event loop: while a model loads, its library holds the interpreter."""
+        await self.service.load()
+        await watch_loop(self._stalled)
+
+    def _stalled(self, seconds: float) -> None:
+        self.stalls += 1
+        self.stalled += seconds
 
     async def _generate(self, begin: worker_protocol.Begin, emit: Emit) -> None:
         self._note_request(begin.request_id)
@@ -92,6 +103,10 @@ class Worker:
             f"duologue_worker_running {self.connection.running}\n"
             "# TYPE duologue_worker_slots gauge\n"
             f"duologue_worker_slots {card.slots if card else 0}\n"
+            "# TYPE duologue_worker_loop_stalls_total counter\n"
+            f"duologue_worker_loop_stalls_total {self.stalls}\n"
+            "# TYPE duologue_worker_loop_stall_seconds_total counter\n"
+            f"duologue_worker_loop_stall_seconds_total {self.stalled:.3f}\n"
             "# TYPE duologue_worker_start_time_seconds gauge\n"
             f"duologue_worker_start_time_seconds {self.started:.3f}\n"
         )
@@ -145,7 +160,7 @@ def build(worker: Worker, secret: str) -> Starlette:
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(worker.service.load)
+            tasks.start_soon(worker.run)
             tasks.start_soon(_end_with_the_gateway)
             yield
             tasks.cancel_scope.cancel()

@@ -1,6 +1,6 @@
 """The service of a voice worker: a detector, a recogniser and a speaker, and the calls and requests they serve.
 
-Loads the three engines, reports each to the gateway, and starts the session that a lease asks for.
+Loads the three engines and the optional estimator of the ends of turns, reports each to the gateway, and starts the session that a lease asks for.
 """
 
 from __future__ import annotations
@@ -11,13 +11,16 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
+from duologue.engines.contracts import CloningSpeaker
 from duologue.engines.registry import (
     DETECTOR_ENGINES,
     RECOGNISER_ENGINES,
     SPEAKER_ENGINES,
+    TURN_END_ENGINES,
     load_detector,
     load_recogniser,
     load_speaker,
+    load_turn_end,
 )
 from duologue.errors import Problem, StartFailed, Unavailable, Unsupported
 from duologue.sessions.call.clock import RealClock
@@ -39,7 +42,7 @@ from duologue.worker.state import WorkerLifecycle
 log = logging.getLogger(__name__)
 
 Engine = TypeVar("Engine")
-Kind = Literal["detector", "recogniser", "speaker"]
+Kind = Literal["detector", "recogniser", "speaker", "turn_end"]
 
 VOICE = "voice"
 """The `engine` of a load spec that makes a voice worker."""
@@ -50,12 +53,15 @@ EXTRAS = {
     "pocketsphinx": "voice",
     "espeak": "voice",
     "whisper": "whisper",
-    "sherpa": "sherpa",
+    "sherpa": "voice",
     "qwen": "qwen",
     "kokoro": "kokoro",
     "kokoro_onnx": "kokoro-onnx",
+    "pocket": "pocket",
 }
 """The extra of the package that installs an engine's library."""
+IN_SENTENCES = {"turn_end": "end-of-turn model"}
+"""Kinds whose name is not a word."""
 
 
 class VoiceService:
@@ -76,6 +82,7 @@ class VoiceService:
             detector=self._initial_status("detector"),
             recogniser=self._initial_status("recogniser"),
             speaker=self._initial_status("speaker"),
+            turn_end=self._initial_status("turn_end"),
             seats=self._seats,
         )
 
@@ -85,14 +92,33 @@ class VoiceService:
         engines.detector = await self._load_engine("detector", DETECTOR_ENGINES, load_detector)
         engines.recogniser = await self._load_engine("recogniser", RECOGNISER_ENGINES, load_recogniser)
         engines.speaker = await self._load_engine("speaker", SPEAKER_ENGINES, load_speaker)
+        if self._options("turn_end"):
+            engines.turn_end = await self._load_engine("turn_end", TURN_END_ENGINES, load_turn_end)
         if engines.detector or engines.recogniser or engines.speaker:
             name = self._load_spec.model or VOICE
             self._status.ready(
-                ModelCard(name, VOICE, context=0, slots=self._seats, modalities=("audio",), verbs=())
+                ModelCard(
+                    name,
+                    VOICE,
+                    context=0,
+                    slots=self._seats,
+                    modalities=("audio",),
+                    verbs=(),
+                    device=self._device(),
+                )
             )
         else:
             self._status.failed("voice_unavailable", " ".join(dict.fromkeys(engines.reasons.values())))
         self._report()
+
+    def _device(self) -> str:
+        """Where the engines run; "" where they choose it themselves."""
+        device = self._load_spec.device
+        if device == "auto":
+            return ""
+        hears = self.engines.recogniser and "device" in self._options("recogniser")
+        speaks = self.engines.speaker and "device" in self._options("speaker")
+        return device if hears or speaks else "cpu"
 
     async def generate(self, begin: worker_protocol.Begin, emit: Emit) -> None:
         """Refuse: there is no language model."""
@@ -116,7 +142,7 @@ class VoiceService:
     async def close(self) -> None:
         """Release the engines."""
         engines = self.engines
-        for engine in (engines.speaker, engines.recogniser, engines.detector):
+        for engine in (engines.turn_end, engines.speaker, engines.recogniser, engines.detector):
             if engine is not None:
                 await engine.close()
 
@@ -143,24 +169,25 @@ class VoiceService:
             self.engines.reasons[kind] = f"This server has no {kind}; the setting voice.{kind} names one."
             self._report_engine(kind, SpeechEngineStatus("absent", detail=self.engines.reasons[kind]))
             return None
+        label = IN_SENTENCES.get(kind, kind)
         try:
             if name not in table:
                 known = ", ".join(sorted(table))
-                raise StartFailed(f"There is no {kind} {name!r}. Known: {known}.")
+                raise StartFailed(f"There is no {label} {name!r}. Known: {known}.")
             engine = await loader(name, options)
         except Problem as problem:
             reason = problem.message
         except ImportError as error:
-            log.warning("the %s %s cannot be imported: %s", kind, name, error)
+            log.warning("the %s %s cannot be imported: %s", label, name, error)
             extra = EXTRAS.get(name, "voice")
             reason = (
-                f"The {kind} {name} needs {error.name or 'a library'}, which is not installed. "
+                f"The {label} {name} needs {error.name or 'a library'}, which is not installed. "
                 f"Add it with: pip install 'duologue[{extra}]'"
             )
         except Exception:
             # An unexpected failure of a library: its text may reveal paths or data, so it goes to the log only.
-            log.exception("the %s %s failed to load", kind, name)
-            reason = f"The {kind} {name} failed to load. The server's log has the reason."
+            log.exception("the %s %s failed to load", label, name)
+            reason = f"The {label} {name} failed to load. The server's log has the reason."
         else:
             self._report_engine(
                 kind, SpeechEngineStatus("ready", name, getattr(engine, "name", name)), engine
@@ -191,6 +218,14 @@ class VoiceService:
                 card = msgspec.structs.replace(card, speaker=status)
                 if engine is not None:
                     voices = tuple(engine.voices)
-                    card = msgspec.structs.replace(card, voices=voices, default_voice=voices[0].name)
+                    card = msgspec.structs.replace(
+                        card,
+                        voices=voices,
+                        default_voice=voices[0].name,
+                        clones=isinstance(engine, CloningSpeaker),
+                        clones_by_text=bool(getattr(engine, "needs_sample_text", False)),
+                    )
+            case "turn_end":
+                card = msgspec.structs.replace(card, turn_end=status)
         self._status.speech = card
         self._report()

@@ -173,3 +173,21 @@ async def test_what_a_server_asks_is_put_to_the_user(reply, decision):
         await anyio.wait_all_tasks_blocked()
         desk.approvals.answer("q", reply, {"a": 1})
     assert desk.put[-1].text.startswith(decision)
+
+
+@pytest.mark.parametrize("order", [("q1", "q2"), ("q2", "q1")])
+async def test_overlapping_questions_of_one_tool_do_not_end_its_time_limit(order):
+    async def form(arguments, *, ask, **_):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ask, Approval("q1", "", "", "form"))
+            tasks.start_soon(ask, Approval("q2", "", "", "form"))
+        await anyio.sleep_forever()
+
+    desk = Desk(form, tool_s=0.1)
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(desk.calls.run, 0)
+            for question in order:
+                await anyio.wait_all_tasks_blocked()
+                desk.approvals.answer(question, "accept", {})
+    assert "did not answer within" in desk.put[-1].text

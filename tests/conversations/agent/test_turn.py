@@ -9,6 +9,8 @@ from duologue.values.conversations import ImageContent, StoredMessage, StoredToo
 from duologue.values.events import (
     Done,
     Failed,
+    Fitted,
+    FittingNote,
     Prefilled,
     Progress,
     Queued,
@@ -19,7 +21,7 @@ from duologue.values.events import (
     ToolCallDelta,
     Usage,
 )
-from duologue.values.runs import RunDelta, RunProgress
+from duologue.values.runs import RunDelta, RunFitted, RunProgress
 
 ROW = StoredMessage("a", "c", "u", "assistant", status="running", run="r")
 
@@ -50,6 +52,12 @@ def test_what_the_model_does_before_it_writes_is_told_as_progress():
     assert (turn.waiting, turn.row().model) == ("model", "mini")
     assert turn.feed(TextDelta("x")) == [RunDelta("a", "text", "x")]
     assert turn.waiting == ""
+
+
+def test_what_was_made_of_files_is_told():
+    note = FittingNote("messages[1].content[0]", "video", "frames", 3, 2.5)
+    _, said = grown(ROW, Fitted((), (note,)))
+    assert said == [RunFitted("a", (), (note,))]
 
 
 def test_calls_are_joined_by_their_index_and_named_once():

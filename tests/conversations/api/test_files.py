@@ -9,11 +9,18 @@ from fastapi import FastAPI
 from fastapi.responses import JSONResponse
 from tests.support.kept_files import LIMIT, Kept, kept
 from tests.support.sample_files import HEIC, drawing, encoded, opened, pdf, svg, wav
+from tests.support.sample_videos import video
 
+from duologue.config.settings import LimitSettings
 from duologue.conversations.api import files
 from duologue.errors import Problem
+from duologue.values.requests import ModelCard
 
 PNG = encoded(drawing())
+CARDS = {
+    "": ModelCard("reader", "scripted", 4096),
+    "seer": ModelCard("seer", "scripted", 4096, modalities=("text", "image")),
+}
 
 
 @pytest.fixture
@@ -26,7 +33,7 @@ async def place(tmp_path, anyio_backend):
 async def http(place: Kept, anyio_backend) -> AsyncIterator[httpx.AsyncClient]:
     """A client whose header `user` says who it is."""
     app = FastAPI()
-    app.include_router(files.router(place.blobs, limit=LIMIT))
+    app.include_router(files.router(place.blobs, LimitSettings(blob_mb=LIMIT // 2**20), CARDS.__getitem__))
 
     @app.exception_handler(Problem)
     async def say(request, problem):
@@ -296,3 +303,14 @@ async def test_a_file_whose_bytes_are_gone_is_not_found(http, place):
     place.files()[0].unlink()
     answer = await http.get(f"/blobs/{hash}")
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "blob_not_found")
+
+
+@pytest.mark.anyio
+async def test_what_a_model_will_get_of_a_file(http):
+    clip = (await upload(http, video(seconds=3)))["hash"]
+    fit = (await http.get(f"/blobs/{clip}/fit", params={"model": "seer"})).json()
+    assert (fit["kind"], fit["became"], fit["frames"]) == ("video", "frames", 3)
+    refused = (await http.get(f"/blobs/{clip}/fit")).json()
+    assert (refused["became"], refused["code"]) == ("refused", "modality_unsupported")
+    missing = await http.get(f"/blobs/{clip}/fit", headers={"user": "bob"})
+    assert missing.status_code == 404

@@ -1,9 +1,12 @@
 """Import and export over HTTP: what goes out comes in again."""
 
 import io
+import os
 import zipfile
+from collections.abc import AsyncIterator
 from typing import Any
 
+import anyio
 import pytest
 from tests.support.conversation_service import Site, opened_site
 
@@ -76,3 +79,50 @@ async def test_a_file_that_is_too_large_is_refused_by_its_setting(tmp_path: Any)
         refused = await site.ann.post("/api/import", content=b"x" * (2**20 + 1))
         assert error(refused) == (413, "too_large")
         assert "limits.import_mb" in refused.json()["error"]["message"]
+
+
+async def test_bodies_that_never_end_keep_nobody_from_importing(site: Site) -> None:
+    begun: list[int] = []
+
+    async def endless(number: int) -> AsyncIterator[bytes]:
+        yield b"[" * 10
+        begun.append(number)
+        await anyio.sleep_forever()
+
+    async def send(number: int) -> None:
+        user = site.ann if number < 2 else site.user("cem")
+        await user.post("/api/import", content=endless(number))
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(4):
+            tasks.start_soon(send, number)
+        with anyio.fail_after(10):
+            while len(begun) < 4:
+                await anyio.lowlevel.checkpoint()
+            third = await site.ann.post("/api/import", content=b"hello")
+            answer = await site.user("bob").post("/api/import", content=b"hello")
+        assert error(third) == (429, "import_running")
+        assert error(answer) == (400, "import_unknown")
+        tasks.cancel_scope.cancel()
+
+
+async def test_an_import_ends_with_the_server_and_leaves_no_file(site: Site) -> None:
+    folder = site.service.spool._folder
+    entered = anyio.Event()
+
+    async def body() -> AsyncIterator[bytes]:
+        yield b"["
+        entered.set()
+        await anyio.sleep_forever()
+
+    async def send() -> None:
+        answer = await site.ann.post("/api/import", content=body())
+        assert answer.status_code == 503
+        assert "shutting down" in answer.json()["error"]["message"]
+
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as group:
+            group.start_soon(send)
+            await entered.wait()
+            await site.service.close()
+    assert os.listdir(folder) == []

@@ -189,3 +189,14 @@ async def test_all_of_it_survives_a_restart(tmp_path: Any) -> None:
         assert len((await site.ann.get("/api/folders")).json()["folders"]) == 1
         assert (await site.ann.get("/api/drafts/new")).json()["text"] == "half a"
         assert (await site.ann.get("/api/settings")).json() == {"theme": "dark"}
+
+
+async def test_the_storage_of_a_user_is_told_and_what_does_not_fit_is_refused(tmp_path: Any) -> None:
+    async with opened_site(tmp_path, limits={"storage_gb": 1e-6, "temporary_mb": 1}) as site:
+        assert (await site.ann.post("/api/blobs", content=b"x" * 1000)).status_code == 201
+        expected = {"used": 1000, "limit": 1000, "temporary_used": 0, "temporary_limit": 10**6}
+        assert (await site.ann.get("/api/storage")).json() == expected
+        assert error(await site.ann.post("/api/blobs", content=b"y" * 100)) == (413, "storage_full")
+        large = await site.ann.post("/api/blobs?temporary=true", content=b"z" * (10**6 + 1))
+        assert error(large) == (413, "storage_full")
+        assert (await site.bob.get("/api/storage")).json()["used"] == 0

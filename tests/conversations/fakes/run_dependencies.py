@@ -160,6 +160,7 @@ class Surroundings:
         self.ended = []
         self.count = None
         self.make_room = None
+        self.models: Any = None
         self.seconds = 0.0
         self._now = now
         self._ids = count(1)
@@ -183,6 +184,7 @@ class Surroundings:
             defaults=self._defaults,
             toolbox=self.toolbox,
             count=self.count,
+            models=self.models,
             make_room=self.make_room,
             publish=lambda user, event: self.told.append((user, event)),
             on_end=lambda user, run: self.ended.append((user, run)),

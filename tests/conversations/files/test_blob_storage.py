@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.kept_files import pieces
+from tests.support.thread_gate import crowded_disk
 
 from duologue.conversations.files.blob_storage import PIECE, DiskStorage, MemoryStorage
 from duologue.errors import NotFound, TooLarge, Unavailable
@@ -88,6 +89,19 @@ async def test_an_upload_that_breaks_off_leaves_nothing(tmp_path):
     with pytest.raises(ConnectionResetError):
         async with DiskStorage(tmp_path / "blobs").stage(broken(), 2**30):
             pytest.fail("it came")
+    assert files(tmp_path) == []
+
+
+@pytest.mark.anyio
+async def test_on_a_busy_disk_too_an_upload_leaves_nothing_and_a_file_is_removed(tmp_path):
+    folder = DiskStorage(tmp_path / "blobs")
+    async with crowded_disk() as crowd, folder.stage(pieces(b"hello"), 100):
+        await crowd()
+    assert files(tmp_path) == []
+    await take(folder, b"hello")
+    async with crowded_disk() as crowd:
+        await crowd()
+        await folder.remove(HELLO)
     assert files(tmp_path) == []
 
 

@@ -5,8 +5,8 @@ import pytest
 from tests.support.kept_files import LIMIT, kept, pieces
 from tests.support.sample_files import HEIC, drawing, encoded, opened, pdf, turned, wav
 
-from duologue.conversations.files.blobs import SIDES, UNUSED_MS, Blobs
-from duologue.errors import NotFound, TooLarge
+from duologue.conversations.files.blobs import REFUSED_MS, SIDES, UNUSED_MS, Blobs
+from duologue.errors import BadRequest, NotFound, TooLarge
 from duologue.values.conversations import Conversation, ImageContent, StoredMessage
 
 
@@ -144,6 +144,23 @@ async def test_what_cannot_be_drawn_has_no_thumbnail(blobs, data):
     with pytest.raises(NotFound) as refused:
         await blobs.thumbnail(blob.hash, 64)
     assert refused.value.code == "no_thumbnail"
+
+
+@pytest.mark.anyio
+async def test_a_file_that_was_refused_is_not_read_again_at_once(place, monkeypatch):
+    blob = await place.blobs.keep("ada", b"\x89PNG\r\n\x1a\nbroken")
+    reads = []
+
+    async def decode(*_, **__):
+        reads.append(1)
+        raise BadRequest("It is broken.")
+
+    monkeypatch.setattr("duologue.conversations.files.blobs.decode", decode)
+    for forward, times in ((0, 1), (0, 1), (REFUSED_MS, 2)):
+        place.clock.forward(forward)
+        with pytest.raises(NotFound, match="It is broken"):
+            await place.blobs.thumbnail(blob.hash, 64)
+        assert len(reads) == times
 
 
 @pytest.mark.anyio

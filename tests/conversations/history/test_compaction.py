@@ -57,7 +57,8 @@ class Bench:
     async def defaults(self, user: str) -> GenerationOptions:
         return GenerationOptions()
 
-    async def count(self, request: ChatRequest) -> Counted:
+    async def count(self, request: ChatRequest, user: str) -> Counted:
+        assert user == "ann"
         if self.tokens is None:
             raise Unavailable("No worker counts.")
         return Counted(self.tokens)

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from itertools import count
 
+import msgspec
 import pytest
 
 from duologue.conversations.history.editing import Editing
@@ -208,6 +209,60 @@ async def test_deleting_takes_everything_below_and_the_conversation_stands_at_th
     assert await bench.tree() == "u1< a1<u1"
 
 
+async def test_a_deletion_is_undone_with_all_that_went_along(bench: Bench) -> None:
+    picture = ImageContent("a" * 64, "image/png")
+    await bench.grow("u1", "a1<u1", "u2<a1", "a2<u2", "a3<u2", "u3<a1", leaf="a2")
+    await bench.store.messages.save(
+        msgspec.structs.replace(await bench.store.messages.get("c", "u2"), content=(picture,))
+    )
+    before = await bench.store.messages.all("c")
+    await bench.editing.delete("ann", "c", "u2")
+    assert await bench.tree() == "u1< a1<u1 u3<a1"
+    assert [found.id for found in await bench.store.conversations.listed("ann")] == ["c"]
+    for _ in range(2):
+        assert (await bench.editing.restore("ann", "c", "u2")).leaf == "a2"
+        assert await bench.store.messages.all("c") == before
+    await bench.editing.delete("ann", "c", "u2")
+    assert (await bench.editing.restore("ann", "c", "u2")).leaf == "a2"
+
+
+async def test_a_whole_conversation_is_deleted_by_its_first_message_and_restored(bench: Bench) -> None:
+    await bench.grow("u1", "a1<u1", leaf="a1")
+    assert (await bench.editing.delete("ann", "c", "u1")).leaf is None
+    assert (await bench.editing.restore("ann", "c", "u1")).leaf == "a1"
+    assert await bench.tree() == "u1< a1<u1"
+
+
+async def test_a_restored_branch_that_was_not_shown_is_not_shown(bench: Bench) -> None:
+    await bench.grow("u1", "a1<u1", "a2<u1", leaf="a2")
+    await bench.editing.delete("ann", "c", "a1")
+    assert (await bench.editing.restore("ann", "c", "a1")).leaf == "a2"
+
+
+async def test_what_cannot_be_restored_says_so(bench: Bench) -> None:
+    await bench.grow("u1", "a1<u1", "u2<a1", leaf="u2")
+    await bench.editing.delete("ann", "c", "u2")
+    await bench.editing.delete("ann", "c", "a1")
+    for message in ("u2", "never"):
+        with pytest.raises(NotFound) as raised:
+            await bench.editing.restore("ann", "c", message)
+        assert raised.value.code == "message_gone"
+    await bench.editing.restore("ann", "c", "a1")
+    await bench.editing.restore("ann", "c", "u2")
+    assert await bench.tree() == "u1< a1<u1 u2<a1"
+    with pytest.raises(NotFound):
+        await bench.editing.restore("bob", "c", "u2")
+
+
+async def test_what_was_deleted_is_removed_for_good_with_deleted_conversations(bench: Bench) -> None:
+    await bench.grow("u1", "a1<u1", leaf="a1")
+    await bench.editing.delete("ann", "c", "a1")
+    assert len(await bench.store.conversations.purge(-10_000)) == 1
+    with pytest.raises(NotFound):
+        await bench.editing.restore("ann", "c", "a1")
+    assert await bench.tree() == "u1<"
+
+
 async def test_deleting_another_branch_leaves_the_conversation_where_it_is(bench: Bench) -> None:
     await bench.grow("u1", "a1<u1", "a2<u1", leaf="a2")
     assert (await bench.editing.delete("ann", "c", "a1")).leaf == "a2"
@@ -241,7 +296,7 @@ async def test_a_system_message_goes_alone_too(bench: Bench) -> None:
 async def test_a_fork_copies_the_path_up_to_the_message(bench: Bench) -> None:
     await bench.grow("s1", "u1<s1", "a1<u1", "u2<a1", "a2<u1", leaf="u2")
     fork = await bench.editing.fork("ann", "c", "f", "a1")
-    assert (fork.id, fork.title, fork.forked_from) == ("f", "Bread", "c")
+    assert (fork.id, fork.title, fork.forked_from) == ("f", "Bread (2)", "c")
     copies = await bench.stores.of("f").messages.all("f")
     assert [row.text for row in copies] == ["text of s1", "text of u1", "text of a1"]
     assert not {row.id for row in copies} & {"s1", "u1", "a1"}
@@ -255,6 +310,14 @@ async def test_the_same_fork_again_is_the_one_that_is_there(bench: Bench) -> Non
     assert fork.title_source == "user"
     assert await bench.editing.fork("ann", "c", "f", "a1", "Mine") == fork
     assert len(await bench.stores.of("f").messages.all("f")) == 2
+
+
+async def test_forks_have_titles_of_their_own(bench: Bench) -> None:
+    await bench.grow("u1", leaf="u1")
+    await bench.editing.fork("ann", "c", "f", "u1")
+    (row,) = await bench.stores.of("f").messages.all("f")
+    assert (await bench.editing.fork("ann", "c", "g", "u1")).title == "Bread (3)"
+    assert (await bench.editing.fork("ann", "f", "h", row.id)).title == "Bread (4)"
 
 
 async def test_a_fork_shares_files_and_forgets_the_runs(bench: Bench) -> None:

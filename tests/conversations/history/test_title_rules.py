@@ -10,6 +10,7 @@ from duologue.conversations.history.title_rules import (
     extract_title,
     first_words,
     title_request,
+    untaken,
 )
 from duologue.values.conversations import ImageContent, StoredMessage, TextContent
 
@@ -21,7 +22,12 @@ def words(text: str) -> str:
 @pytest.mark.parametrize(
     ("text", "title"),
     [
-        ("How do I bake bread?", "How do I bake bread?"),
+        ("How do I bake bread?", "How do I bake bread"),
+        ("How do I bake bread? I have flour.", "How do I bake bread"),
+        ("Hi! How do I bake bread?", "Hi! How do I bake bread"),
+        ("I met Dr. Smith at noon.", "I met Dr. Smith at noon"),
+        ("What is 3.5 times 2, e.g. in hex?", "What is 3.5 times 2, e.g. in hex"),
+        ("今天天气怎么样，会不会下雨啊？我想去公园。", "今天天气怎么样，会不会下雨啊"),
         ("  two\n\nlines\tand tabs ", "two lines and tabs"),
         ("# Heading\n- **bold** and *thin* with `code`", "Heading bold and thin with code"),
         ("> quoted\n1. first", "quoted first"),
@@ -41,11 +47,11 @@ def test_the_first_words_are_the_title_without_their_markup(text: str, title: st
 def test_a_long_message_is_cut_after_a_word() -> None:
     title = words("word " * 100)
     assert len(title) <= MOST_CHARACTERS
-    assert title.endswith("word…")
+    assert title.endswith(" word")
 
 
 def test_one_endless_word_is_cut_where_it_must() -> None:
-    assert words("x" * 500) == "x" * (MOST_CHARACTERS - 1) + "…"
+    assert words("x" * 500) == "x" * (MOST_CHARACTERS - 1)
 
 
 def test_a_message_of_code_alone_is_called_by_its_first_line() -> None:
@@ -116,6 +122,13 @@ def test_a_model_is_shown_the_beginning_of_what_was_said() -> None:
 
 def test_a_model_is_not_asked_about_nothing() -> None:
     assert title_request([row("user", " ")]) is None
+
+
+def test_a_copy_has_the_lowest_number_that_is_free() -> None:
+    assert untaken("Tea", []) == "Tea (2)"
+    assert untaken("Tea", ["Tea", "Tea (2)", "Tea (4)"]) == "Tea (3)"
+    assert untaken("Tea (2)", ["Tea", "Tea (2)"]) == "Tea (3)"
+    assert untaken("", ["Tea"]) == ""
 
 
 def test_cutting_keeps_what_fits() -> None:

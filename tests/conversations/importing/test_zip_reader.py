@@ -1,8 +1,10 @@
+import random
 import zipfile
 from io import BytesIO
 
 import pytest
 
+from duologue.conversations.importing import zip_reader
 from duologue.conversations.importing.zip_reader import Archive
 from duologue.errors import BadRequest, TooLarge
 
@@ -47,6 +49,17 @@ def test_no_more_is_unpacked_than_the_limits_allow():
     archive.read("a")
     with pytest.raises(TooLarge):
         archive.read("b")
+
+
+def test_a_large_member_that_is_packed_beyond_reason_is_refused_before_it_is_read(monkeypatch):
+    monkeypatch.setattr(zip_reader, "SMALL_BYTES", 1000)
+    archive = Archive(
+        packed(blanks=bytes(1_000_000), text=random.Random(1).randbytes(2000), small=bytes(1000))
+    )
+    with pytest.raises(TooLarge, match="blanks in this archive unpacks to more than 200 times its size"):
+        archive.read("blanks")
+    assert len(archive.read("text")) == 2000
+    assert len(archive.read("small")) == 1000
 
 
 def test_a_file_is_found_by_the_beginning_of_its_name():

@@ -28,7 +28,7 @@ class Desk:
         self.around.count = self._count
         self.around.make_room = self._make_room
 
-    async def _count(self, request):
+    async def _count(self, request, user):
         self.counted.append(request)
         if isinstance(self.tokens, Exception):
             raise self.tokens

@@ -590,7 +590,7 @@ async def test_room_is_made_when_the_prompt_leaves_too_little(world):
     class Long:
         tokens, context = 9_000, 10_000
 
-    async def count(request):
+    async def count(request, user):
         return Long
 
     async def make_room(*asked):

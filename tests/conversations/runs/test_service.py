@@ -89,9 +89,9 @@ async def test_the_events_of_a_run_tell_all_of_it_in_order(world):
 async def test_the_first_words_become_the_title_unless_there_is_one(world):
     await world.said("How do bees fly?")
     kept = await world.store().conversations.get("ann", "c")
-    assert (kept.title, kept.title_source) == ("How do bees fly?", "first")
+    assert (kept.title, kept.title_source) == ("How do bees fly", "first")
     await world.said("And birds?")
-    assert (await world.store().conversations.get("ann", "c")).title == "How do bees fly?"
+    assert (await world.store().conversations.get("ann", "c")).title == "How do bees fly"
 
 
 async def test_the_next_message_follows_the_shown_branch(world):
@@ -434,6 +434,47 @@ async def test_a_queued_message_stays_when_the_reply_was_stopped(world):
     assert await world.store().pending.of("c") == []
 
 
+async def held(world):
+    """The messages that wait for the user, once there are any."""
+    with anyio.fail_after(30):
+        while not (found := [one.id for one in await world.store().pending.of("c") if one.how == "hold"]):
+            await anyio.lowlevel.checkpoint()
+    return found
+
+
+async def test_messages_behind_a_stopped_reply_wait_for_the_user(world):
+    """Not for the next reply, which the user may want to read first."""
+    world.model.plays([TextDelta("Half"), None], says("Three."), says("Two."), says("Four."))
+    run = await world.send("One")
+    await world.until(run, is_text)
+    await world.send("Two", busy="queue", id="two")
+    await world.send("Four", busy="steer", id="four")
+    await world.runs.stop("ann", run.id)
+    assert await held(world) == ["two", "four"]
+    await world.said("Three")
+    assert await held(world) == ["two", "four"]
+    for id in ("two", "four"):
+        await world.store().pending.change("c", id, {"how": "queue"})
+    await world.runs.send_pending("ann", "c")
+    with anyio.fail_after(30):
+        while await world.store().pending.of("c") or world.runs.live("c") is not None:
+            await anyio.lowlevel.checkpoint()
+    said = [line for line in await world.shown() if line.startswith("user")]
+    assert said == ["user: One", "user: Three", "user: Two", "user: Four"]
+
+
+async def test_a_pending_message_that_cannot_be_sent_waits_for_the_user(world):
+    go_on = anyio.Event()
+    world.model.plays([TextDelta("First"), go_on, Done("stop")])
+    run = await world.send("One")
+    await world.until(run, is_text)
+    await world.send("Two", busy="queue", id="two")
+    await world.store().pending.change("c", "two", {"options": GenerationOptions(model="gone")})
+    go_on.set()
+    await world.done(run)
+    assert await held(world) == ["two"]
+
+
 async def test_only_so_many_messages_may_wait(world):
     world.settings = world.settings.model_copy(update={"pending": 1})
     async with world.serving():
@@ -504,7 +545,7 @@ async def test_a_steering_message_left_over_by_a_stop_waits_to_be_sent(world):
     await world.send("Two", busy="steer")
     await world.runs.stop("ann", run.id)
     with anyio.fail_after(5):
-        while [message.how for message in await world.store().pending.of("c")] != ["queue"]:
+        while [message.how for message in await world.store().pending.of("c")] != ["hold"]:
             await anyio.lowlevel.checkpoint()
 
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 from tests.support.tabs import Tab
 
 ROOT = Path(__file__).parents[3]
@@ -27,6 +27,9 @@ QUIET = [
     "--disable-sync",
 ]
 DESK = {"width": 1280, "height": 800}
+
+# Five seconds, the library's own, are short on a machine that runs other tests beside this one.
+expect.set_options(timeout=15_000)
 
 
 @pytest.fixture(scope="module")

@@ -10,12 +10,17 @@ pytestmark = pytest.mark.browser
 
 
 def test_the_figures_come_while_one_looks(tab: Tab) -> None:
-    tab.told("/say one two three four")
+    # Long enough for its speed to be measured.
+    tab.told("/pace 10\n/say one two three four five six")
     tab.page.goto(tab.url + "#/admin")
     charts = tab.page.get_by_role("figure")
     expect(charts).to_have_count(4)
     expect(charts.filter(has_text="First token").get_by_role("listitem").first).to_contain_text(
         re.compile(r"median: \d"), timeout=15_000
+    )
+    # The speed is that of a reply while it is written: as it says itself, and not spread over idle seconds.
+    expect(charts.filter(has_text="Tokens per second").get_by_role("listitem").first).to_contain_text(
+        re.compile(r"while writing, median: \d"), timeout=15_000
     )
     expect(tab.page.get_by_role("listitem").filter(has_text="worker_0")).to_contain_text(
         re.compile(r"\d served")
@@ -27,7 +32,7 @@ def test_what_runs_is_shown(tab: Tab) -> None:
     expect(tab.button("Stop")).to_be_visible()
     tab.page.goto(tab.url + "#/admin")
     expect(tab.page.get_by_role("region", name="Running", exact=True)).to_contain_text("worker_0")
-    expect(tab.page.get_by_text("Nobody waits.")).to_be_visible()
+    expect(tab.page.get_by_text("The queue is empty.")).to_be_visible()
 
 
 def test_a_worker_is_restarted_after_a_question(tab: Tab) -> None:
@@ -36,5 +41,22 @@ def test_a_worker_is_restarted_after_a_question(tab: Tab) -> None:
     expect(worker).to_contain_text(re.compile("Idle|Answering"))
     tab.button("Restart worker_0").click()
     tab.page.get_by_role("dialog").get_by_role("button", name="Restart").click()
-    expect(worker).to_contain_text("started again once")
+    expect(worker).to_contain_text("restarted once")
     expect(worker).to_contain_text("Idle")
+
+
+def test_calls_that_are_switched_off_have_no_button(tab: Tab) -> None:
+    call = tab.page.locator("button.call")
+    expect(call).to_be_visible()
+    tab.page.goto(tab.url + "#/admin")
+    modes = tab.page.get_by_role("region", name="Modes")
+    calls = modes.get_by_role("switch", name=re.compile(r"^Calls\s+Voice calls"))
+    calls.uncheck()
+    expect(calls).not_to_be_checked()
+    tab.page.goto(tab.url)
+    expect(tab.page.get_by_role("textbox").first).to_be_visible()
+    expect(call).to_have_count(0)
+    tab.page.goto(tab.url + "#/admin")
+    calls.check()
+    tab.page.goto(tab.url)
+    expect(call).to_be_visible()

@@ -1,12 +1,16 @@
 """What a reply's Markdown may hold: coloured code, formulas, diagrams and previews, in a real Chromium."""
 
+import base64
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import FrameLocator, expect
+from playwright.sync_api import FrameLocator, Locator, expect
 from tests.support.tabs import Tab
+from tests.tools.test_pinned_transport import site
 
 pytestmark = pytest.mark.browser
 
@@ -62,13 +66,13 @@ def test_long_code_is_folded_and_unfolded_by_keyboard(tab: Tab) -> None:
 
 def test_code_wraps_when_told(tab: Tab) -> None:
     tab.told(says("```text\n" + "word " * 100 + "\n```"))
-    expect(tab.reply.get_by_role("group", name="Code, scrolls sideways")).to_be_visible()
+    expect(tab.reply.get_by_role("group", name="Code, scrolls horizontally")).to_be_visible()
     wrap = tab.button("Wrap long lines")
     expect(wrap).to_have_attribute("aria-pressed", "false")
     wrap.click()
     expect(wrap).to_have_attribute("aria-pressed", "true")
     assert tab.reply.locator("pre").evaluate("pre => pre.scrollWidth <= pre.clientWidth")
-    expect(tab.reply.get_by_role("group", name="Code, scrolls sideways")).to_have_count(0)
+    expect(tab.reply.get_by_role("group", name="Code, scrolls horizontally")).to_have_count(0)
 
 
 def test_code_is_saved_as_a_file_of_its_language(tab: Tab, tmp_path: Path) -> None:
@@ -113,20 +117,38 @@ def test_a_formula_that_is_still_written_is_its_source(tab: Tab) -> None:
 # Diagrams
 
 
-def test_a_diagram_is_drawn_when_asked_for_and_later_ones_by_themselves(tab: Tab) -> None:
-    tab.told(says(FLOW))
+def test_a_diagram_draws_itself_once_its_reply_has_ended(tab: Tab) -> None:
+    tab.say(says(FLOW + "\n\nAnd more.") + "\n/hang")
+    expect(tab.reply).to_contain_text("And more.")
     assert tab.page.locator("iframe").count() == 0
-    tab.button("Show diagram").click()
+    tab.button("Stop").click()
+    tab.ended()
     expect(block(tab, "mermaid").get_by_text("Water")).to_be_visible()
-    tab.told(says(FLOW.replace("Water", "Leaves")))
-    expect(block(tab, "mermaid").get_by_text("Leaves")).to_be_visible()
     tab.reply.get_by_role("button", name="Show code").click()
-    expect(tab.reply.locator("pre")).to_contain_text("A[Leaves]")
+    expect(tab.reply.locator("pre")).to_contain_text("A[Water]")
+    tab.reply.get_by_role("button", name="Show diagram").click()
+    expect(block(tab, "mermaid").get_by_text("Water")).to_be_visible()
+
+
+def test_a_diagram_far_from_the_window_is_drawn_when_one_comes_near(tab: Tab) -> None:
+    tab.told(says(FLOW + "\n\n" + "\n\n".join(f"Line {number}." for number in range(120))))
+    expect(tab.reply).to_contain_text("Line 119.")
+    tab.reply.get_by_text("Line 119.").scroll_into_view_if_needed()
+    tab.page.reload()
+    expect(tab.reply.get_by_text("Line 119.")).to_be_in_viewport()
+    assert tab.page.locator("iframe").count() == 0
+    tab.reply.get_by_text("Line 0.").scroll_into_view_if_needed()
+    expect(block(tab, "mermaid").get_by_text("Water")).to_be_visible()
+
+
+def test_a_very_long_diagram_waits_to_be_asked_for(tab: Tab) -> None:
+    tab.told(says("```mermaid\ngraph TD\n" + "".join(f"  A{n}[{'x' * 90}]\n" for n in range(110)) + "```"))
+    expect(tab.button("Show diagram")).to_be_visible()
+    assert tab.page.locator("iframe").count() == 0
 
 
 def test_a_diagram_is_saved_as_a_drawing(tab: Tab, tmp_path: Path) -> None:
     tab.told(says(FLOW))
-    tab.button("Show diagram").click()
     with tab.page.expect_download() as download:
         tab.button("Download diagram").click()
     assert download.value.suggested_filename == "diagram.svg"
@@ -140,7 +162,6 @@ def test_a_diagram_is_saved_as_a_drawing(tab: Tab, tmp_path: Path) -> None:
 def test_a_diagram_has_the_colours_of_the_page(visit: Callable[..., Tab]) -> None:
     tab = visit(color_scheme="dark").open()
     tab.told(says(FLOW))
-    tab.button("Show diagram").click()
     drawn = block(tab, "mermaid").get_by_text("Water")
     expect(drawn).to_be_visible()
     scheme = block(tab, "mermaid").locator("html")
@@ -152,10 +173,79 @@ def test_a_diagram_has_the_colours_of_the_page(visit: Callable[..., Tab]) -> Non
 
 def test_a_diagram_that_cannot_be_drawn_says_why_and_shows_its_text(tab: Tab) -> None:
     tab.told(says("```mermaid\ngraph TD\n  A[Water --> B\n```"))
-    tab.button("Show diagram").click()
-    expect(tab.reply.get_by_text("This diagram cannot be drawn.")).to_be_visible()
+    expect(tab.reply.get_by_text("Can’t draw this diagram.")).to_be_visible()
     expect(tab.reply.get_by_text("Parse error")).to_be_visible()
     expect(tab.reply.locator("pre")).to_contain_text("A[Water --> B")
+
+
+# Pictures
+
+DOT = (
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEUlEQVR4nGM4IWeDFTEMLQkAd2xIgco4"
+    "MNEAAAAASUVORK5CYII="
+)
+
+
+@pytest.fixture
+def gallery(serve: Callable[..., Any]) -> Any:
+    """A server that may ask loopback, where the pictures of these tests are."""
+    return serve("--engine", "scripted", DUOLOGUE_TOOLS__PRIVATE_ADDRESSES=json.dumps(["127.0.0.1"])).ready()
+
+
+def picture_note(tab: Tab) -> Locator:
+    return tab.reply.locator(".web-picture").get_by_role("status")
+
+
+def drawn(picture: Locator) -> None:
+    expect(picture).to_be_visible()
+    picture.page.wait_for_function("image => image.naturalWidth > 0", arg=picture.element_handle())
+
+
+def test_a_picture_in_the_text_is_drawn_at_once(tab: Tab) -> None:
+    tab.told(says(f"Here: ![a dot]({DOT})"))
+    drawn(tab.reply.get_by_role("img", name="a dot"))
+
+
+def test_a_picture_on_the_web_is_fetched_by_the_server_when_asked_for(
+    gallery: Any, visit: Callable[..., Tab]
+) -> None:
+    picture = base64.b64decode(DOT.partition(",")[2])
+    tab = visit(on=gallery).open()
+    with site({"/cat.png": (200, {"content-type": "image/png"}, picture)}) as (port, seen):
+        tab.told(says(f"Look: ![a cat](http://127.0.0.1:{port}/cat.png)"))
+        expect(tab.reply.get_by_role("link", name="a cat")).to_be_visible()
+        assert tab.reply.locator("img").count() == 0
+        assert seen == []
+        tab.button(f"Show picture from 127.0.0.1:{port}").click()
+        drawn(tab.reply.get_by_role("img", name="a cat"))
+        assert [path for path, _ in seen] == ["/cat.png"]
+        assert tab.complaints(AXE) == []
+        tab.told(says("Thank you."))
+        expect(tab.replies.first.get_by_role("img", name="a cat")).to_be_visible()
+        assert len(seen) == 1
+    # The tab itself asked only its own server: `visit` fails the test otherwise.
+
+
+def test_a_picture_that_cannot_be_shown_says_why(gallery: Any, visit: Callable[..., Tab]) -> None:
+    tab = visit(on=gallery).open()
+    page = b"<!doctype html><script>window.owned = 1</script>"
+    with site({"/cat.png": (200, {"content-type": "image/png"}, page)}) as (port, _):
+        tab.told(says(f"![a cat](http://127.0.0.1:{port}/cat.png)"))
+        tab.button(re.compile("^Show picture")).click()
+        expect(picture_note(tab)).to_contain_text("The picture cannot be read")
+    expect(tab.button(re.compile("^Show picture"))).to_be_enabled()
+    assert tab.reply.locator("img").count() == 0
+    assert tab.page.evaluate("() => window.owned") is None
+    tab.forgive("400")
+
+
+def test_a_picture_of_this_machine_s_network_is_not_fetched(tab: Tab) -> None:
+    with site({"/cat.png": (200, {}, b"x")}) as (port, seen):
+        tab.told(says(f"![a cat](http://127.0.0.1:{port}/cat.png)"))
+        tab.button(re.compile("^Show picture")).click()
+        expect(picture_note(tab)).to_contain_text("private network")
+        assert seen == []
+    tab.forgive("403")
 
 
 # Previews
@@ -216,7 +306,7 @@ def test_blocks_fit_a_narrow_screen(visit: Callable[..., Tab]) -> None:
     wide = "$$\n" + " + ".join(f"a_{{{number}}}" for number in range(40)) + "\n$$"
     tab.told(says("\n\n".join([PYTHON, FLOW, wide, "```html\n<p>b</p>\n```", "All."])))
     expect(tab.reply.locator(".maths.drawn")).to_have_count(1)
-    expect(tab.reply.get_by_role("group", name="Formula, scrolls sideways")).to_be_visible()
+    expect(tab.reply.get_by_role("group", name="Formula, scrolls horizontally")).to_be_visible()
     assert tab.page.evaluate("document.documentElement.scrollWidth") == 320
     for button in tab.reply.locator(".code-bar button").all():
         assert button.evaluate("button => button.getBoundingClientRect().left") >= 0

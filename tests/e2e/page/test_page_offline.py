@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ from tests.support.tabs import Tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.system]
 
-AWAY = re.compile("The server does not answer")
+AWAY = re.compile("Can’t reach the server. Retrying")
+NOTICE = re.compile(r"server|connection|reconnect|\bline\b|\breach", re.IGNORECASE)
 GONE = r"ERR_CONNECTION_REFUSED|status of 50[234]|Failed to (load|fetch)|net::ERR"
 PACKAGE = Path(__file__).parents[3] / "src" / "duologue"
 KEPT = """async () => {
@@ -62,6 +64,23 @@ def test_the_page_opens_while_the_server_is_away_and_says_so(serve: Any, visit: 
     tab.page.reload()
     expect(tab.composer).to_be_visible()
     expect(tab.page.get_by_text(AWAY)).to_be_visible()
+    leave(tab)
+
+
+def test_a_server_killed_in_the_middle_of_a_reply_is_one_notice(
+    serve: Any, visit: Callable[..., Tab]
+) -> None:
+    server = serve("--engine", "scripted").ready()
+    tab = visit(on=server).open()
+    tab.say("/pace 50\n/repeat 2000 word ")
+    expect(tab.reply).to_contain_text("word word")
+    server.stop(signal.SIGKILL)
+    expect(tab.page.get_by_text(AWAY)).to_be_visible()
+    # Whoever else notices has noticed by the second time that nobody answers.
+    for _ in range(2):
+        tab.page.wait_for_event("requestfailed", timeout=30_000)
+    said = tab.page.evaluate("() => document.body.innerText.split('\\n')")
+    assert len([line for line in said if NOTICE.search(line)]) == 1, said
     leave(tab)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 from tests.support.reverse_proxy import ReverseProxy
-from tests.support.tabs import Tab
+from tests.support.tabs import Tab, operation
 
 pytestmark = [pytest.mark.browser, pytest.mark.system]
 
@@ -41,7 +41,7 @@ def test_a_reply_is_shown_while_it_is_written(visit: Callable[..., Tab], proxy: 
 def test_the_description_of_the_apis_tries_them_out(visit: Callable[..., Tab], proxy: ReverseProxy) -> None:
     tab = visit(on=proxy)
     tab.page.goto(f"{proxy.url}/docs")
-    block = tab.page.locator(".opblock", has_text="/health").first
+    block = operation(tab.page, "/health")
     block.locator(".opblock-summary").click()
     block.get_by_role("button", name="Try it out").click()
     with tab.page.expect_response("**/health") as asked:

@@ -42,7 +42,7 @@ def heading(tab: Tab, name: str) -> Locator:
 
 def option(tab: Tab, name: str | re.Pattern[str]) -> None:
     """What the list's own menu offers."""
-    tab.button("More for the list").click()
+    tab.button("List options").click()
     tab.page.get_by_role("menuitem", name=name).click()
 
 
@@ -81,7 +81,7 @@ def test_a_folder_is_made_filled_and_still_open_after_a_reload(home: Any, visit:
     expect(inside).to_have_count(0)
     tab.does(tab.chat("Coffee"), "Move to folder")
     tab.page.get_by_label("New folder").fill("Hot")
-    tab.button("Make and move").click()
+    tab.button("Create and move").click()
     expect(tab.page.get_by_role("list", name="Hot").get_by_role("link")).to_have_text(["Coffee"])
     tab.page.reload()
     expect(tab.page.get_by_role("list", name="Hot").get_by_role("link")).to_have_text(["Coffee"])
@@ -134,7 +134,7 @@ def test_a_chat_begun_in_a_folder_is_in_it(home: Any, visit: Callable[..., Tab])
     httpx.put(f"{home.url}/api/folders/f", json={"name": "Drinks"})
     tab = visit(on=home).open()
     tab.button("Drinks").click()
-    tab.does(tab.page.locator("[data-row=f]"), "New chat in this folder")
+    tab.does(tab.page.locator("[data-row=f]"), "New chat in folder")
     expect(tab.composer).to_be_focused()
     tab.told("/say about tea")
     expect(tab.page.get_by_role("list", name="Drinks").get_by_role("link")).to_have_text(["/say about tea"])
@@ -152,7 +152,7 @@ def test_the_archive_is_a_list_of_its_own(home: Any, visit: Callable[..., Tab]) 
     option(tab, "Archived chats")
     expect(tab.chats).to_have_text(["Tea"])
     tab.does(tab.chat("Tea"), "Unarchive")
-    expect(tab.page.get_by_text("No chat is archived.")).to_be_visible()
+    expect(tab.page.get_by_text("No archived chats")).to_be_visible()
     tab.button("Back to all chats").click()
     expect(tab.chats).to_have_count(3)
 
@@ -162,9 +162,9 @@ def test_tags_are_given_and_looked_through(home: Any, visit: Callable[..., Tab])
     tab = visit(on=home).open()
     tab.does(tab.chat("Tea"), "Tags")
     for tag in ("green", "hot"):
-        tab.page.get_by_label("Add a tag").fill(tag)
+        tab.page.get_by_label("Add tag").fill(tag)
         tab.page.keyboard.press("Enter")
-    tab.button("Remove the tag hot").click()
+    tab.button("Remove tag hot").click()
     expect(tab.page.get_by_role("dialog").get_by_role("listitem")).to_have_text(["green"])
     tab.page.keyboard.press("Escape")
     expect(tab.page.get_by_role("dialog")).to_have_count(0)
@@ -183,7 +183,7 @@ def test_many_are_chosen_and_deleted_and_brought_back(home: Any, visit: Callable
     expect(tab.chats).to_have_count(6)
     option(tab, "Select chats")
     bar = tab.page.get_by_role("group", name="Selected chats")
-    expect(bar.get_by_role("status")).to_have_text("Nothing selected")
+    expect(bar.get_by_role("status")).to_have_text("None selected")
     expect(bar.get_by_role("button", name="Delete")).to_be_disabled()
     boxes = tab.page.get_by_role("navigation", name="Chats").get_by_role("checkbox")
     boxes.nth(1).click()
@@ -195,7 +195,7 @@ def test_many_are_chosen_and_deleted_and_brought_back(home: Any, visit: Callable
     tab.button("Undo").click()
     expect(tab.chats).to_have_count(6)
     option(tab, "Select chats")
-    bar.get_by_role("button", name="Select all shown").click()
+    bar.get_by_role("button", name="Select all").click()
     expect(bar.get_by_role("status")).to_have_text("6 selected")
     bar.get_by_role("button", name="Archive").click()
     expect(tab.chats).to_have_count(0)
@@ -237,9 +237,9 @@ def test_tab_passes_the_list_once_and_the_arrows_go_through_it(home: Any, visit:
         )
     assert stops[:6] == [
         "New chat",
-        "More for the list",
+        "List options",
         "Drinks",
-        "More for the folder Drinks",
+        "Options for folder Drinks",
         "Settings",
         "Models",
     ]
@@ -255,7 +255,7 @@ def test_tab_passes_the_list_once_and_the_arrows_go_through_it(home: Any, visit:
     keyboard.press("End")
     assert focused(tab) == "Tea"
     keyboard.press("Tab")
-    expect(tab.button("More for Tea")).to_be_focused()
+    expect(tab.button("Options for Tea")).to_be_focused()
     keyboard.press("Shift+Tab")
     keyboard.press("ArrowUp")
     keyboard.press("F2")
@@ -278,17 +278,17 @@ def test_tab_passes_the_list_once_and_the_arrows_go_through_it(home: Any, visit:
 def test_a_reply_is_stopped_in_the_list(tab: Tab) -> None:
     tab.say("/say one that goes on and on\n/hang")
     line = tab.chat("one that goes on and on")
-    expect(line).to_contain_text("Is being answered")
+    expect(line).to_contain_text("Replying")
     tab.page.keyboard.press("Control+Shift+O")
     line.hover()
-    line.get_by_role("button", name=re.compile("^Stop the reply in")).click()
-    expect(line).not_to_contain_text("Is being answered")
+    line.get_by_role("button", name=re.compile("^Stop reply in")).click()
+    expect(line).not_to_contain_text("Replying")
 
 
 def test_a_chat_is_saved_as_a_file(home: Any, visit: Callable[..., Tab]) -> None:
     tab = visit(on=home).open()
     tab.told("/say kept in a file")
-    for name, ending in (("Save as Markdown", ".md"), ("Save as JSON lines", ".jsonl")):
+    for name, ending in (("Export as Markdown", ".md"), ("Export as JSON Lines", ".jsonl")):
         with tab.page.expect_download() as download:
             tab.does(tab.chat("kept in a file"), name)
         assert download.value.suggested_filename.endswith(ending)
@@ -298,11 +298,11 @@ def test_a_chat_is_saved_as_a_file(home: Any, visit: Callable[..., Tab]) -> None
 def test_the_model_writes_a_title_or_the_server_says_why_not(home: Any, visit: Callable[..., Tab]) -> None:
     put(home, "Tea")
     tab = visit(on=home).open()
-    tab.does(tab.chat("Tea"), "Write a title")
+    tab.does(tab.chat("Tea"), "Generate title")
     expect(tab.page.get_by_text("This conversation has no messages yet.")).to_be_visible()
     tab.forgive("400")
     tab.fulfil("**/api/conversations/tea/title", {"id": "tea", "title": "All about tea"})
-    tab.does(tab.chat("Tea"), "Write a title")
+    tab.does(tab.chat("Tea"), "Generate title")
     expect(tab.chat("All about tea")).to_have_count(1)
 
 
@@ -397,7 +397,7 @@ def folders(tab: Tab) -> None:
 
 def menu(tab: Tab) -> None:
     tab.chat("Tea").hover()
-    tab.button("More for Tea").click()
+    tab.button("Options for Tea").click()
 
 
 def choosing(tab: Tab) -> None:
@@ -413,9 +413,9 @@ def moving(tab: Tab) -> None:
 
 def tagging(tab: Tab) -> None:
     tab.does(tab.chat("Tea"), "Tags")
-    tab.page.get_by_label("Add a tag").fill("green")
+    tab.page.get_by_label("Add tag").fill("green")
     tab.page.keyboard.press("Enter")
-    expect(tab.button("Remove the tag green")).to_be_visible()
+    expect(tab.button("Remove tag green")).to_be_visible()
 
 
 def archive(tab: Tab) -> None:

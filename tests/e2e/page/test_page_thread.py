@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from playwright.sync_api import Locator, expect
 from tests.support.tabs import RICH, Tab
@@ -27,13 +26,9 @@ def calls(count: int) -> str:
     return "/say Let me see. " + "".join(f"<tool_call>{call}</tool_call>" for call in written)
 
 
-def menu(tab: Tab, name: str, within: Locator | None = None) -> None:
-    """Choose something from the chat's menu, or from the one of a message."""
-    if within is None:
-        tab.button("This chat").click()
-    else:
-        within.hover()
-        within.get_by_role("button", name="More", exact=True).click()
+def menu(tab: Tab, name: str) -> None:
+    """Choose something from the chat's menu."""
+    tab.button("This chat").click()
     tab.page.get_by_role("menuitem", name=name).click()
 
 
@@ -65,9 +60,9 @@ def test_the_gauge_tells_how_full_the_context_is_and_what_fills_it(tab: Tab) -> 
     gauge = tab.button(re.compile("^Context: 0% full"))
     gauge.click()
     panel = tab.page.get_by_role("dialog", name=re.compile("^Context"))
-    expect(panel).to_contain_text("of 1,000,000 tokens are taken")
-    expect(panel).to_contain_text("What you said")
-    expect(panel.get_by_role("button", name="Sum up the oldest messages")).to_be_disabled()
+    expect(panel).to_contain_text("of 1,000,000 tokens used")
+    expect(panel).to_contain_text("Your messages")
+    expect(panel.get_by_role("button", name="Summarize older messages")).to_be_disabled()
     tab.page.keyboard.press("Escape")
     expect(panel).to_be_hidden()
     expect(gauge).to_be_focused()
@@ -78,20 +73,20 @@ def test_a_context_that_is_nearly_full_says_so_in_words(visit: Callable[..., Tab
     full = {"tokens": 3600, "context": 4096, "estimated": True, "reply_room": 496, "parts": []}
     tab.fulfil("**/api/conversations/*/context*", full)
     tab.open().told("/say one")
-    tab.button(re.compile("88% full, soon there is no room")).click()
+    tab.button(re.compile("88% full, almost out of space")).click()
     panel = tab.page.get_by_role("dialog", name=re.compile("^Context"))
     expect(panel).to_contain_text("~3,600 of 4,096 tokens")
-    expect(panel).to_contain_text("soon cannot take in the whole chat")
+    expect(panel).to_contain_text("almost too long for the model")
 
 
 def test_the_oldest_messages_are_summed_up_and_that_is_undone(tab: Tab) -> None:
     for text in ("one", "two", "three"):
         tab.told(f"/say {text}")
     tab.button(re.compile("^Context")).click()
-    tab.button("Sum up the oldest messages").click()
-    expect(tab.page.get_by_text("The oldest messages were summed up.")).to_be_visible()
+    tab.button("Summarize older messages").click()
+    expect(tab.page.get_by_text("Older messages summarized.")).to_be_visible()
     summary = tab.page.get_by_role("region", name="Summary")
-    expect(summary).to_contain_text("What is above was summed up")
+    expect(summary).to_contain_text("Earlier messages were summarized")
     expect(tab.replies).to_have_count(3)
     summary.get_by_role("button", name="Undo").click()
     expect(summary).to_have_count(0)
@@ -103,21 +98,21 @@ def test_the_oldest_messages_are_summed_up_and_that_is_undone(tab: Tab) -> None:
 
 def test_instructions_are_added_changed_removed_and_brought_back(tab: Tab) -> None:
     tab.told("/say one")
-    menu(tab, "Instructions to the model")
-    dialog = tab.page.get_by_role("dialog", name="Instructions to the model")
+    menu(tab, "Custom instructions")
+    dialog = tab.page.get_by_role("dialog", name="Custom instructions")
     expect(dialog.get_by_role("textbox")).to_be_focused()
     dialog.get_by_role("textbox").fill("Be brief.")
     dialog.get_by_role("button", name="Save").click()
     expect(dialog).to_have_count(0)
     place = tab.page.get_by_role("region", name="Instructions")
-    place.get_by_role("button", name="Instructions to the model").click()
+    place.get_by_role("button", name="Custom instructions").click()
     expect(place).to_contain_text("Be brief.")
     place.get_by_role("button", name="Edit").click()
     place.get_by_role("textbox").fill("Be long.")
     place.get_by_role("button", name="Save").click()
     expect(place).to_contain_text("Be long.")
     tab.page.reload()
-    place.get_by_role("button", name="Instructions to the model").click()
+    place.get_by_role("button", name="Custom instructions").click()
     expect(place).to_contain_text("Be long.")
     place.get_by_role("button", name="Remove").click()
     expect(place).to_have_count(0)
@@ -128,7 +123,7 @@ def test_instructions_are_added_changed_removed_and_brought_back(tab: Tab) -> No
 
 def test_a_new_chat_begins_with_the_instructions_written_for_it(tab: Tab) -> None:
     asked = tab.asked("POST", "/conversations")
-    menu(tab, "Instructions to the model")
+    menu(tab, "Custom instructions")
     tab.page.get_by_role("dialog").get_by_role("textbox").fill("Answer in verse.")
     tab.button("Save").click()
     expect(tab.page.get_by_role("region", name="Instructions")).to_be_visible()
@@ -154,7 +149,11 @@ def test_another_model_is_asked_for_another_reply(visit: Callable[..., Tab]) -> 
     tab.capabilities(models=[plain | {"name": name} for name in names], default_model="scripted")
     tab.open().told("/say one")
     asked = tab.asked("POST", "/runs")
-    tab.button("Another reply by another model").click()
+    tab.more(tab.reply, "Regenerate with another model")
+    expect(tab.page.get_by_role("menuitem", name="the-other")).to_be_focused()
+    tab.page.keyboard.press("Escape")
+    expect(tab.page.get_by_role("menuitem", name="Regenerate with another model")).to_be_focused()
+    tab.page.keyboard.press("ArrowRight")
     tab.page.get_by_role("menuitem", name="the-other").click()
     tab.ended()
     assert asked[0]["verb"] == "regenerate"
@@ -166,17 +165,19 @@ def test_a_chat_goes_on_elsewhere_from_any_message(tab: Tab) -> None:
     tab.told("/say one")
     tab.told("/say two")
     first = tab.page.url
-    menu(tab, "New chat from here", tab.replies.first)
-    expect(tab.page.get_by_text("This is a copy of the chat up to there.")).to_be_visible()
+    tab.more(tab.replies.first, "New chat from here")
+    expect(tab.page.get_by_text("Copied to a new chat.")).to_be_visible()
     expect(tab.replies).to_have_count(1)
     assert tab.page.url != first
+    # Two chats of one name could not be told apart.
+    expect(tab.chats.filter(has_text="(2)")).to_have_count(1)
     tab.told("/say three")
     tab.page.goto(first)
     expect(tab.replies).to_have_count(2)
     expect(tab.reply).to_contain_text("two")
-    menu(tab, "New chat from here", tab.said.last)
+    tab.more(tab.said.last, "New chat from here")
     expect(tab.replies).to_have_count(1)
-    tab.button("Answer this").click()
+    tab.button("Get a reply").click()
     expect(tab.replies).to_have_count(2)
     expect(tab.reply).to_contain_text("two")
 
@@ -184,7 +185,7 @@ def test_a_chat_goes_on_elsewhere_from_any_message(tab: Tab) -> None:
 def test_a_reply_is_copied_with_its_formatting_or_as_its_words(visit: Callable[..., Tab]) -> None:
     tab = visit(permissions=CLIPBOARD).open()
     tab.told("/say **Look** at\\n\\n```\\ncode\\n```\\n\\n- this")
-    menu(tab, "Copy with formatting", tab.reply)
+    tab.more(tab.reply, "Copy with formatting")
     expect(tab.page.get_by_text("Copied.")).to_be_visible()
     html = tab.page.evaluate(
         "async () => (await (await navigator.clipboard.read())[0].getType('text/html')).text()"
@@ -192,7 +193,7 @@ def test_a_reply_is_copied_with_its_formatting_or_as_its_words(visit: Callable[.
     assert "<strong>Look</strong>" in html
     assert "code" in html
     assert "<button" not in html
-    menu(tab, "Copy as plain text", tab.reply)
+    tab.more(tab.reply, "Copy as plain text")
     tab.page.wait_for_function(
         "() => navigator.clipboard.readText().then(text => text.startsWith('Look at'))"
     )
@@ -205,7 +206,7 @@ def test_a_link_to_a_message_leads_there(visit: Callable[..., Tab]) -> None:
     tab = visit(permissions=CLIPBOARD).open()
     tab.told("/say the first of many")
     tab.told("/repeat 60 line\\n\\n")
-    menu(tab, "Copy link to here", tab.said.first)
+    tab.more(tab.said.first, "Copy link to here")
     expect(tab.page.get_by_text("Copied.")).to_be_visible()
     address = tab.page.evaluate("navigator.clipboard.readText()")
     tab.page.goto("about:blank")
@@ -227,7 +228,7 @@ def test_what_failed_is_copied_for_whoever_can_help(visit: Callable[..., Tab]) -
 
 def test_the_other_version_comes_under_the_same_button(tab: Tab) -> None:
     tab.told("/repeat 30 line\\n\\n")
-    tab.button("Another reply").click()
+    tab.button("Regenerate").click()
     tab.ended()
     versions = tab.reply.get_by_role("group", name="Versions")
     earlier = versions.get_by_role("button", name="Earlier version")
@@ -248,8 +249,7 @@ def test_the_other_version_comes_under_the_same_button(tab: Tab) -> None:
 def test_after_deleting_the_focus_is_on_what_stood_before(tab: Tab) -> None:
     tab.told("/say one")
     tab.told("/say two")
-    tab.said.last.hover()
-    tab.said.last.get_by_role("button", name="Delete message").click()
+    tab.more(tab.said.last, "Delete message")
     tab.button("Delete").click()
     expect(tab.said).to_have_count(1)
     expect(tab.reply).to_be_focused()
@@ -291,16 +291,48 @@ def test_a_thought_is_open_for_whoever_likes_it_so(visit: Callable[..., Tab]) ->
     expect(tab.reply.get_by_text("two and two")).to_be_hidden()
 
 
-def test_the_figures_open_to_the_rest_of_them_and_can_be_left_out(visit: Callable[..., Tab]) -> None:
-    tab = visit().open()
+def test_figures_are_in_the_menu_of_a_reply_and_under_each_for_whoever_likes_them(tab: Tab) -> None:
     tab.told("/say one two three")
-    figures = tab.reply.get_by_role("button", name=re.compile("tokens"))
-    figures.click()
-    expect(tab.reply).to_contain_text(re.compile(r"by scripted · [\d,]+ tokens read"))
-    likes(tab, show_figures=False)
+    expect(tab.reply).not_to_contain_text("tokens")
+    tab.more(tab.reply, "Details")
+    expect(tab.reply).to_contain_text(re.compile(r"3 tokens · .*by scripted · [\d,]+ tokens read"))
+    tab.more(tab.reply, "Details")
+    expect(tab.reply).not_to_contain_text("tokens")
+    likes(tab, show_figures=True)
     tab.page.reload()
-    expect(tab.reply).to_contain_text("one two three")
-    expect(figures).to_have_count(0)
+    tab.reply.get_by_role("button", name=re.compile("3 tokens")).click()
+    expect(tab.reply).to_contain_text(re.compile(r"by scripted · [\d,]+ tokens read"))
+
+
+def test_one_s_own_words_are_beside_the_replies_and_no_louder(tab: Tab) -> None:
+    tab.told("/say Short.")
+    tab.told("/say " + "A longer one, of several lines. " * 8)
+    tab.told("مرحبا، كيف الحال؟")
+    column = tab.reply.bounding_box()
+    assert column is not None
+    for number in range(3):
+        bubble = tab.said.nth(number).locator("p")
+        box = bubble.bounding_box()
+        assert box is not None
+        assert box["x"] - column["x"] > column["width"] * 0.1
+        assert abs(box["x"] + box["width"] - column["x"] - column["width"]) < 1
+        assert bubble.evaluate("text => getComputedStyle(text).fontWeight") == "400"
+
+
+def test_a_turn_has_three_actions_and_a_menu_that_keys_open(tab: Tab) -> None:
+    tab.told("/say one")
+    for turn in (tab.said, tab.reply):
+        expect(turn.get_by_role("button")).to_have_count(3)
+    height = tab.said.evaluate("turn => turn.offsetHeight")
+    tab.said.hover()
+    assert tab.said.evaluate("turn => turn.offsetHeight") == height
+    tab.reply.get_by_role("button", name="More", exact=True).focus()
+    tab.page.keyboard.press("Enter")
+    expect(tab.page.get_by_role("menuitem").first).to_be_focused()
+    tab.page.keyboard.press("End")
+    expect(tab.page.get_by_role("menuitem", name="Delete reply")).to_be_focused()
+    tab.page.keyboard.press("Escape")
+    expect(tab.reply.get_by_role("button", name="More", exact=True)).to_be_focused()
 
 
 # Reading
@@ -316,7 +348,7 @@ def test_the_end_of_a_reply_leaves_the_reader_where_they_are_and_says_there_is_m
     expect(tab.button("Latest")).to_be_visible()
     place = scroller.evaluate("box => box.scrollTop")
     tab.ended()
-    expect(tab.button("Latest")).to_have_attribute("title", "There is something new")
+    expect(tab.button("Latest")).to_have_attribute("title", "New activity")
     assert scroller.evaluate("box => box.scrollTop") == place
     tab.button("Latest").click()
     expect(tab.button("Latest")).to_have_count(0)
@@ -330,48 +362,6 @@ def test_whole_sentences_are_read_out_to_whoever_wants_them(visit: Callable[...,
     expect(region).to_have_text("The first sentence.")
     tab.button("Stop").click()
     expect(region).to_have_text("Stopped.")
-
-
-def long_chat(url: str, count: int) -> str:
-    """A conversation of so many messages, brought in as a file. Its id."""
-    name = f"long{count}"
-    rows = [
-        {
-            "id": f"{name}-{n}",
-            "conversation": name,
-            "parent": f"{name}-{n - 1}" if n else None,
-            "role": "assistant" if n % 2 else "user",
-            "created": 1_700_000_000_000 + n,
-            "content": [
-                {
-                    "type": "text",
-                    "text": f"Message {n}\n\n- **one**\n- two\n\n`three`" if n % 2 else f"Question {n}",
-                }
-            ],
-        }
-        for n in range(count)
-    ]
-    head = {"id": name, "title": "A long one", "created": 1, "updated": 1, "leaf": rows[-1]["id"]}
-    lines: list[Any] = [{"type": "conversation", "duologue": 1, "conversation": head}]
-    lines += [{"type": "message", "message": row} for row in rows]
-    body = "".join(json.dumps(line) + "\n" for line in lines)
-    answer = httpx.post(f"{url}/api/import?name=long.jsonl", content=body, timeout=60).json()
-    id: str = answer["conversations"][0]
-    return id
-
-
-def test_a_chat_of_a_thousand_messages_opens_at_its_end_and_is_there_whole(
-    server: Any, visit: Callable[..., Tab]
-) -> None:
-    tab = visit()
-    tab.page.goto(f"{tab.url}#/c/{long_chat(server.url, 1000)}")
-    expect(tab.page.get_by_text("Message 999")).to_be_in_viewport()
-    expect(tab.page.locator("article")).to_have_count(1000, timeout=20_000)
-    expect(tab.page.get_by_text("Message 999")).to_be_in_viewport()
-    # Nothing of it is taken out of the page: a search of the browser, and a screen reader, find it all.
-    expect(tab.page.get_by_text("Question 0", exact=True)).to_have_count(1)
-    tab.told("/say and on")
-    expect(tab.reply).to_be_in_viewport()
 
 
 # Every language, every eye
@@ -392,7 +382,7 @@ def chat_menu(tab: Tab) -> None:
 def instructions(tab: Tab) -> None:
     tab.open()
     tab.button(re.compile("^(This chat|Dieser Chat)$")).click()
-    tab.page.get_by_role("menuitem", name=re.compile("Instructions|Anweisungen")).click()
+    tab.page.get_by_role("menuitem", name=re.compile("[Ii]nstructions|Anweisungen")).click()
     expect(tab.page.get_by_role("dialog").get_by_role("textbox")).to_be_focused()
 
 

@@ -54,7 +54,18 @@ def call(name: str, **arguments: object) -> str:
 
 
 def question(tab: Tab) -> Locator:
-    return tab.reply.get_by_role("group", name=re.compile("^May|asks"))
+    return tab.reply.get_by_role("group", name=re.compile("^Allow|asks"))
+
+
+def values(box: Locator) -> Locator:
+    """The arguments of a call: names and values in turn."""
+    return box.locator("dt, dd")
+
+
+def lasting(tab: Tab, choice: str) -> Locator:
+    """An answer to the question that holds for later calls too."""
+    question(tab).get_by_role("button", name="Always allow", exact=True).click()
+    return tab.page.get_by_role("menuitem", name=choice)
 
 
 def test_a_tool_that_only_reads_runs_at_once_and_shows_what_it_gave(tab: Tab) -> None:
@@ -63,9 +74,9 @@ def test_a_tool_that_only_reads_runs_at_once_and_shows_what_it_gave(tab: Tab) ->
     line = tab.reply.get_by_role("button", name="calculator")
     expect(line).to_have_attribute("aria-expanded", "false")
     line.click()
-    expect(tab.reply.locator("pre").first).to_have_text('{\n  "expression": "6 * 7"\n}')
+    expect(values(tab.reply)).to_have_text(["expression", "6 * 7"])
     expect(tab.reply.locator("pre").last).to_contain_text("42")
-    expect(tab.reply).to_contain_text("as many turns as it may")
+    expect(tab.reply).to_contain_text("Reached the tool step limit")
     tab.page.reload()
     expect(tab.reply.get_by_role("button", name="calculator")).to_be_visible()
     expect(tab.reply.get_by_role("button", name="Continue")).to_be_visible()
@@ -91,11 +102,13 @@ def test_a_tool_that_writes_asks_first_and_the_answer_can_come_from_elsewhere(
 ) -> None:
     tab.say(call("write_note", text="Tea is out"))
     card = question(tab)
-    expect(card).to_contain_text("May write_note of notes run?")
-    expect(card.locator("pre")).to_contain_text("Tea is out")
+    expect(card).to_contain_text("Allow notes to run write_note?")
+    expect(values(card)).to_have_text(["text", "Tea is out"])
     expect(tab.composer).to_be_focused()
-    expect(tab.page.locator("[aria-live=polite]:not([role=log])").last).to_contain_text("May write_note run?")
-    expect(tab.page.get_by_role("navigation", name="Chats")).to_contain_text("Waits for your answer")
+    expect(tab.page.locator("[aria-live=polite]:not([role=log])").last).to_contain_text(
+        "write_note needs your approval"
+    )
+    expect(tab.page.get_by_role("navigation", name="Chats")).to_contain_text("Waiting for your approval")
     other = visit(beside=tab)
     other.page.goto(tab.page.url)
     question(other).get_by_role("button", name="Allow once").click()
@@ -108,11 +121,51 @@ def test_a_tool_that_writes_asks_first_and_the_answer_can_come_from_elsewhere(
 
 def test_what_is_allowed_for_good_is_not_asked_again(tab: Tab) -> None:
     tab.say(call("write_note", text="one"))
-    question(tab).get_by_role("button", name="Always this tool").click()
+    lasting(tab, "Always allow write_note").click()
     tab.ended()
     tab.told(call("write_note", text="two"))
     tab.reply.get_by_role("button", name="write_note").click()
     expect(tab.reply.locator("pre").last).to_contain_text("Written: two")
+
+
+def test_a_whole_server_is_allowed_from_the_menu_and_by_keys(tab: Tab) -> None:
+    tab.say(call("write_note", text="one"))
+    expect(lasting(tab, "Always allow everything from notes")).to_contain_text("including new ones")
+    tab.page.keyboard.press("Escape")
+    menu = question(tab).get_by_role("button", name="Always allow", exact=True)
+    expect(menu).to_be_focused()
+    expect(question(tab)).to_be_visible()
+    tab.page.keyboard.press("Enter")
+    expect(tab.page.get_by_role("menuitem", name="Always allow write_note")).to_be_focused()
+    tab.page.keyboard.press("ArrowDown")
+    tab.page.keyboard.press("Enter")
+    tab.ended()
+    expect(tab.composer).to_be_focused()
+    tab.say(call("choose_cover"))
+    expect(question(tab)).to_contain_text("Which cover")
+    tab.page.keyboard.press("Escape")
+
+
+def test_one_answer_stands_out_and_two_are_beside_it(tab: Tab) -> None:
+    tab.say(call("write_note", text="one"))
+    answers = question(tab).get_by_role("button")
+    expect(answers).to_have_text(["Allow once", "Deny", "Always allow"])
+    expect(question(tab).locator(".strong")).to_have_text(["Allow once"])
+
+
+def test_what_will_run_is_read_as_labelled_values_with_long_ones_folded(tab: Tab) -> None:
+    long = "All work and no play. " * 40
+    tab.say(call("write_note", text=long, tags=["a", "b"], title="", **{f"more_{n}": n for n in range(6)}))
+    card = question(tab)
+    expect(values(card)).to_have_count(16)
+    expect(card.locator("dd").nth(1)).to_have_text('["a","b"]')
+    expect(card.locator("dd").nth(2)).to_have_text("empty")
+    expect(card.locator("dd").first).not_to_contain_text(long)
+    card.get_by_role("button", name="Show all of text (880 characters)").click()
+    expect(card.locator("dd").first).to_contain_text(long)
+    card.get_by_role("button", name="Show 1 more").click()
+    expect(values(card)).to_have_count(18)
+    expect(card.get_by_role("button", name="Allow once")).to_be_visible()
 
 
 def test_a_denied_call_is_not_made(tab: Tab) -> None:
@@ -173,7 +226,7 @@ def test_what_cannot_wait_goes_in_before_the_call_that_is_asked_about(tab: Tab) 
     expect(question(tab)).to_be_visible()
     tab.composer.fill("/say never mind")
     tab.composer.press("Enter")
-    tab.page.get_by_role("group", name="Waiting message").get_by_role("button", name="Say it now").click()
+    tab.page.get_by_role("group", name="Queued message").get_by_role("button", name="Send now").click()
     expect(tab.said).to_have_count(2)
     expect(tab.replies.first.get_by_role("button", name="write_note")).to_contain_text("Not run")
 

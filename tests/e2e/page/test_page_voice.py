@@ -125,7 +125,7 @@ def test_each_state_is_a_text(tab: Tab, line: Line) -> None:
         expect(screen(tab).get_by_role("heading", name=words)).to_be_visible()
     line.says("status", state="waiting")
     line.says("queued", position=2, estimated_wait_s=30)
-    expect(screen(tab).get_by_role("heading", name="Place 2 in the queue, about 30 s")).to_be_visible()
+    expect(screen(tab).get_by_role("heading", name="Number 2 in the queue, about 30 s")).to_be_visible()
     line.says("queue_done")
     line.says("status", state="listening")
     expect(screen(tab).get_by_role("heading", name="Listening")).to_be_visible()
@@ -227,11 +227,11 @@ def test_a_call_in_which_nothing_was_said_leaves_no_chat(tab: Tab, line: Line) -
 
 def test_one_writes_into_a_call_there_and_in_the_composer(tab: Tab, line: Line) -> None:
     called(tab, line)
-    field = screen(tab).get_by_label("Write into the call")
+    field = screen(tab).get_by_label("Type a message")
     field.fill("written")
     field.press("Enter")
     line.until(lambda: [message["text"] for message in line.of("text")] == ["written"])
-    tab.button("Show the chat").click()
+    tab.button("Show chat").click()
     expect(screen(tab)).to_have_count(0)
     tab.say("from below")
     line.until(lambda: line.of("text")[-1]["text"] == "from below")
@@ -240,31 +240,43 @@ def test_one_writes_into_a_call_there_and_in_the_composer(tab: Tab, line: Line) 
 
 def test_a_small_call_stays_in_sight_everywhere_and_comes_back(tab: Tab, line: Line) -> None:
     called(tab, line)
-    tab.button("Show the chat").click()
+    tab.button("Show chat").click()
     bar = tab.page.get_by_role("group", name="Call")
     expect(bar).to_contain_text("Listening")
     tab.page.goto(f"{tab.url}#/settings")
     expect(bar).to_be_visible()
-    tab.button("Show the call").click()
+    tab.button("Show call").click()
     expect(screen(tab).get_by_role("heading", name="Listening")).to_be_visible()
+
+
+def test_a_chat_shown_during_a_call_offers_no_answer_to_what_is_being_answered(tab: Tab, line: Line) -> None:
+    tab.told("/say one")
+    tab.more(tab.said.last, "New chat from here")
+    expect(tab.button("Get a reply")).to_be_visible()
+    called(tab, line)
+    tab.button("Show chat").click()
+    expect(tab.said.last).to_be_visible()
+    expect(tab.button("Get a reply")).to_have_count(0)
+    tab.button("Hang up").click()
+    expect(tab.button("Get a reply")).to_be_visible()
 
 
 def test_muted_is_silence_and_not_nothing(tab: Tab, line: Line) -> None:
     called(tab, line)
-    tab.button("Turn the microphone off").click()
-    expect(screen(tab)).to_contain_text("Your microphone is off")
+    tab.button("Mute").click()
+    expect(screen(tab)).to_contain_text("You’re muted")
     before = line.heard
     line.until(lambda: line.heard > before + 8000)
-    tab.button("Turn the microphone on").click()
+    tab.button("Unmute").click()
 
 
 def test_holding_to_talk_by_the_space_bar_without_another_call(tab: Tab, line: Line) -> None:
     called(tab, line)
-    tab.button("Options of the call").click()
+    tab.button("Call options").click()
     tab.page.get_by_role("menuitemcheckbox", name="Hold to talk").click()
     screen(tab).get_by_role("heading", name="Listening").focus()
     tab.page.keyboard.down(" ")
-    expect(tab.button("Talking: let go to send")).to_be_visible()
+    expect(tab.button("Release to send")).to_be_visible()
     tab.page.keyboard.up(" ")
     line.until(lambda: [message["down"] for message in line.of("hold")] == [True, False])
     assert len(line.of("start")) == 1
@@ -285,15 +297,20 @@ def test_a_question_of_a_tool_is_answered_in_the_call_by_key_and_by_button(tab: 
     line.says("tool", reply_id=1, call_id="t1", tool="delete_note", server="files", state="asked")
     line.says("status", state="waiting")
     line.says("approval_asked", reply_id=1, question="May I?", approval=QUESTION)
-    card = screen(tab).get_by_role("group", name="May delete_note of files run?")
+    card = screen(tab).get_by_role("group", name="Allow files to run delete_note?")
     expect(card).to_be_focused()
-    expect(screen(tab).get_by_role("heading", name="A question for you")).to_be_visible()
-    expect(screen(tab).get_by_role("log")).to_contain_text("delete_note: Asks first")
+    expect(screen(tab).get_by_role("heading", name="Your approval is needed")).to_be_visible()
+    expect(screen(tab).get_by_role("log")).to_contain_text("delete_note: Needs approval")
     assert tab.complaints(AXE) == []
     tab.page.keyboard.press("n")
     expect(card).to_have_count(0)
     line.says("approval_asked", reply_id=1, question="May I?", approval=QUESTION | {"id": "a2"})
-    tab.button("Always this tool").click()
+    tab.button("Always allow").click()
+    lasting = tab.page.get_by_role("menuitem", name="Always allow delete_note")
+    expect(lasting).to_be_focused()
+    tab.page.keyboard.press("n")
+    expect(card).to_be_visible()
+    lasting.click()
     expect(card).to_have_count(0)
     line.until(
         lambda: (
@@ -320,7 +337,7 @@ def test_a_call_the_server_ends_says_why(tab: Tab, line: Line) -> None:
     called(tab, line)
     line.says("error", code="call_idle", message="Nobody has said anything for 600 seconds.")
     line.sockets[-1].close(code=1000)
-    expect(screen(tab).get_by_role("heading", name="The call is over")).to_be_visible()
+    expect(screen(tab).get_by_role("heading", name="Call ended")).to_be_visible()
     expect(screen(tab)).to_contain_text("Nobody has said anything for 600 seconds.")
     expect(tab.button("Try again")).to_be_visible()
     tab.page.keyboard.press("Escape")
@@ -356,7 +373,7 @@ def test_the_focus_stays_in_the_call_and_everything_is_reached_by_tab(tab: Tab, 
                 "document.activeElement.closest('dialog') ? document.activeElement.ariaLabel : 'outside'"
             )
         )
-    assert {"Turn the microphone off", "Options of the call", "Hang up", "Write into the call"} <= reached
+    assert {"Mute", "Call options", "Hang up", "Type a message"} <= reached
     assert "Message" not in reached
 
 

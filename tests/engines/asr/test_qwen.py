@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from duologue.engines.asr.qwen import find_weights, placement, timed_words
-from duologue.engines.options import Device
+from duologue.engines.devices import Device
 from duologue.engines.registry import load_recogniser
 from duologue.errors import EngineFailed, StartFailed
 from duologue.values.audio import HEARD_RATE
@@ -64,6 +64,11 @@ async def test_a_recording_is_heard_with_its_language_and_hint(model, tmp_path):
     assert model.how["dtype"] == "float32"
     assert model.how["forced_aligner"] is None
     assert not engine.word_timestamps
+
+
+async def test_a_card_that_is_not_there_is_refused(model, tmp_path):
+    with pytest.raises(StartFailed, match="no device cuda:0"):
+        await load_recogniser("qwen", {"models": str(tmp_path), "device": "cuda"})
 
 
 async def test_with_the_aligner_words_have_times(model, tmp_path):

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from duologue.engines import sherpa_folder
 from duologue.engines.asr.sherpa import SherpaOptions, find_weights, language_parameters
 from duologue.engines.asr.sherpa_model_kinds import SherpaModel
 from duologue.engines.registry import load_recogniser
@@ -191,7 +192,7 @@ async def test_an_old_library_is_said_to_be_old(library, tmp_path):
 
 async def test_without_the_library_the_command_for_it_is_said(monkeypatch):
     monkeypatch.setitem(sys.modules, "sherpa_onnx", None)
-    with pytest.raises(StartFailed, match=r"duologue\[sherpa\]"):
+    with pytest.raises(StartFailed, match=r"duologue\[voice\]"):
         await load_recogniser("sherpa", {})
 
 
@@ -226,3 +227,9 @@ def test_models_are_told_their_language_in_their_own_way():
     }
     assert language_parameters(SherpaModel("transducer", False, {}), "fr") == {}
     assert language_parameters(SherpaModel("whisper", False, {}), "") == {}
+
+
+async def test_a_card_that_the_library_would_leave_alone_is_refused(library, monkeypatch, tmp_path):
+    monkeypatch.setattr(sherpa_folder, "version", lambda name: "2.0.1")
+    with pytest.raises(StartFailed, match=r"no device cuda:0.*It has: cpu\."):
+        await load_recogniser("sherpa", {"models": str(tmp_path), "device": "cuda"})

@@ -61,6 +61,7 @@ def made(monkeypatch, tmp_path):
         return models[-1]
 
     monkeypatch.setitem(sys.modules, "faster_whisper", SimpleNamespace(WhisperModel=make))
+    monkeypatch.setitem(sys.modules, "ctranslate2", SimpleNamespace(get_cuda_device_count=lambda: 2))
     folder = tmp_path / "faster-whisper-small"
     folder.mkdir()
     for name in FILES:
@@ -92,6 +93,11 @@ async def test_what_is_set_reaches_the_library_and_nothing_is_downloaded(made):
     )
     await engine.close()
     assert model.unloaded
+
+
+async def test_a_card_that_is_not_there_is_refused_with_those_that_are(made):
+    with pytest.raises(StartFailed, match=r"no device cuda:2.*It has: cpu, cuda:0, cuda:1\."):
+        await made(device="cuda:2")
 
 
 async def test_a_recording_is_heard_with_its_language_and_hint(made):

@@ -2,7 +2,7 @@ import itertools
 import math
 from array import array
 
-from duologue.engines.audio.silence import is_silence, loudness, peak, pieces, quietest
+from duologue.engines.audio.silence import is_silence, loudness, peak, pieces, quietest, sounding
 from duologue.values.audio import HEARD_RATE
 
 
@@ -56,3 +56,19 @@ def test_a_long_sound_is_cut_in_its_pauses_and_nothing_is_lost():
 
 def test_a_short_sound_is_one_piece():
     assert list(pieces(tone(1), HEARD_RATE * 2, HEARD_RATE)) == [(0, HEARD_RATE)]
+
+
+def test_the_sound_between_pauses_is_found():
+    sound = silence(0.2) + tone(0.3) + silence(0.05) + tone(0.2) + silence(0.3) + tone(0.1) + silence(0.5)
+    assert [(start / HEARD_RATE, end / HEARD_RATE) for start, end in sounding(sound)] == [
+        (0.2, 0.75),
+        (1.05, 1.15),
+    ]
+
+
+def test_at_another_rate_the_sound_is_found_in_its_samples():
+    assert sounding(silence(0.1) + tone(0.1), HEARD_RATE // 2) == [(1600, 3200)]
+
+
+def test_in_silence_nothing_sounds():
+    assert sounding(b"") == sounding(silence(1)) == []

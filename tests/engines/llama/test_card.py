@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from duologue.engines.llama.card import llama_card
+from duologue.engines.llama.generation import ModelFacts
 from duologue.engines.llama.memory_plan import LlamaOptions, Plan
 from duologue.models.gguf.header import GgufHeader
-from duologue.text.templates.chat_template import CHATML, ChatTemplate
+from duologue.text.templates.chat_template import ChatTemplate
+from duologue.text.templates.chatml import CHATML
 from duologue.values.requests import ModelCard
 
 PLAIN = "{% for message in messages %}{{ message.content }}{% endfor %}"
@@ -30,7 +32,8 @@ def card(template: str = CHATML, **options: object) -> ModelCard:
         trained_context=8192,
     )
     asked = LlamaOptions(model="m.gguf", **options)  # type: ignore[arg-type]
-    return llama_card(header, asked, PLAN, 2048, {"temperature": 0.5}, ChatTemplate(template), ("Slow.",))
+    facts = ModelFacts(2048, {"temperature": 0.5}, (), 1, modalities=("image",))
+    return llama_card(header, asked, PLAN, facts, ChatTemplate(template).facts, ("Slow.",))
 
 
 def test_it_has_the_files_facts_and_the_engines_own() -> None:
@@ -43,6 +46,7 @@ def test_it_has_the_files_facts_and_the_engines_own() -> None:
     assert (made.context, made.trained_context, made.slots) == (2048, 8192, 2)
     assert made.defaults["temperature"] == 0.5
     assert made.warnings == ("Slow.",)
+    assert made.modalities == ("text", "image")
     assert card(name="mine").name == "mine"
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import socket
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Callable
+from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +22,12 @@ from tests.support.tiny_model import TinyModel, token_id, write_tiny_model
 from duologue.engines import load_progress
 from duologue.engines.contracts import Generation, GenerationEnded, Piece, PromptEngine
 from duologue.engines.llama import engine as llama_module
+from duologue.engines.llama import model_server
 from duologue.engines.llama.engine import LlamaEngine, load
+from duologue.engines.llama.prompt_steps import STEP_SECONDS
 from duologue.engines.llama.request import SEQUENCE_BREAKERS, generate_request, sampling_defaults
+from duologue.engines.llama.text_pieces import pieces
+from duologue.engines.templates.template_renderer import TemplateRenderer
 from duologue.errors import BadRequest, ContextExceeded, EngineFailed, StartFailed, Unavailable
 from duologue.models.gguf.header import read as read_header
 from duologue.text.output.channels import ReasoningTags
@@ -32,14 +39,16 @@ from duologue.text.output.reply_grammar import (
     constrained_reply,
     optional_tool_calls,
 )
+from duologue.text.templates.prompt_request import PromptRequest
 from duologue.values.events import Progress
-from duologue.values.messages import Tool
+from duologue.values.messages import Tool, user
 from duologue.values.requests import OutputFormat, Sampling
 
 pytestmark = pytest.mark.anyio
 PROMPT = "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n"
 GREEDY = Sampling(max_tokens=24, temperature=0.0, ignore_eos=True)
 MARKERS = ("<think>", "</think>", "<tool_call>", "</tool_call>")
+NOW = datetime(2031, 5, 4)
 NEVER = 1.0e6
 """A bias nothing withstands."""
 
@@ -80,6 +89,21 @@ async def write(
 async def text(engine: LlamaEngine, sampling: Sampling, prompt: str = PROMPT) -> str:
     pieces, _ = await write(engine, Generation(sampling), prompt=prompt)
     return "".join(piece.text for piece in pieces)
+
+
+class TestDevice:
+    async def test_the_processor_can_be_named_and_a_model_says_where_it_runs(self, models: Path) -> None:
+        path = write_tiny_model(models / "placed.gguf")
+        engine = await load({"model": str(path), "device": "cpu", "log": 0})
+        ended = (await write(engine, Generation(GREEDY)))[1]
+        await engine.close()
+        assert ended.generated == 24
+        assert engine.card.device == "cpu"
+
+    async def test_a_card_that_is_not_there_is_refused_with_those_that_are(self, models: Path) -> None:
+        path = write_tiny_model(models / "placed.gguf")
+        with pytest.raises(StartFailed, match=r"no device cuda:77.*It has: cpu"):
+            await load({"model": str(path), "device": "cuda:77", "log": 0})
 
 
 class TestCard:
@@ -145,7 +169,12 @@ class TestCard:
         await engine.close()
 
     @pytest.mark.parametrize(
-        ("template", "words"), [(None, "no chat template"), ("{% if %}", "cannot be read")]
+        ("template", "words"),
+        [
+            (None, "no chat template"),
+            ("{% if %}", "cannot be read"),
+            ("{{ " + "9" * 900_000 + " }}", "cannot be read"),
+        ],
     )
     async def test_a_model_without_a_usable_template_gets_chatml_and_a_warning(
         self, models: Path, template: str | None, words: str
@@ -154,7 +183,33 @@ class TestCard:
         engine = await load({"model": str(path), "log": 0})
         assert words in engine.card.warnings[0]
         assert "<|im_start|>" in engine.template.source
+        prompt = await engine.template.render(PromptRequest((user("Hi"),), form="full"), NOW)
+        assert prompt.text == "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n"
+        process = engine.template.process
         await engine.close()
+        assert process is not None
+        assert process.returncode == 0
+
+    async def test_a_model_that_cannot_be_loaded_leaves_no_process(
+        self, models: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        made: list[TemplateRenderer] = []
+        start = TemplateRenderer.start
+
+        async def noted(renderer: TemplateRenderer) -> None:
+            made.append(renderer)
+            await start(renderer)
+
+        monkeypatch.setattr(TemplateRenderer, "start", noted)
+
+        def refuse(*arguments: object) -> None:
+            raise StartFailed("No.")
+
+        monkeypatch.setattr(llama_module, "start_server", refuse)
+        path = write_tiny_model(models / "refused.gguf")
+        with pytest.raises(StartFailed, match=r"No\."):
+            await load({"model": str(path), "log": 0})
+        assert [renderer.process for renderer in made] == [None]
 
 
 class TestTokenize:
@@ -169,7 +224,43 @@ class TestTokenize:
         assert await engine.tokenize("a\ud800") == (ord("a"), *"\ufffd".encode())
 
     async def test_a_long_text_is_tokenized_whole(self, engine: LlamaEngine) -> None:
-        assert len(await engine.tokenize("ab" * 100_000)) == 200_000
+        assert len(await engine.tokenize("ab" * 1024)) == 2048
+
+    async def test_a_text_far_beyond_the_context_is_not_tokenized_to_its_end(
+        self, engine: LlamaEngine
+    ) -> None:
+        for text in ("ab" * 100_000, "<|im_start|>a<|im_end|>" * 12_600, "<think>" * 40_000):
+            with pytest.raises(ContextExceeded, match=r"more than 2048 tokens.* room for 512"):
+                await engine.tokenize(text)
+
+    async def test_pieces_have_the_tokens_of_the_whole(
+        self, engine: LlamaEngine, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        text = "".join(
+            f"<|im_start|>user\nthe {at} héé<|im_end|>\n<|im_start|> x<think> he</think>he he"
+            for at in range(40)
+        )
+        whole = await engine.tokenize(text)
+        for size in (1, 7, 50, 333):
+            monkeypatch.setattr("duologue.engines.llama.tokenizer.PIECE", size)
+            monkeypatch.setattr("duologue.engines.llama.tokenizer.pieces", partial(pieces, size=size))
+            assert await engine.tokenize(text) == whole
+
+    async def test_a_short_text_passes_a_long_one(self, engine: LlamaEngine) -> None:
+        order: list[str] = []
+
+        async def tokenize(name: str, text: str) -> None:
+            with contextlib.suppress(ContextExceeded):
+                await engine.tokenize(text)
+            order.append(name)
+
+        with anyio.fail_after(60):
+            async with anyio.create_task_group() as group:
+                held = engine._tokenizer._long_lane.turn()
+                async with held:
+                    group.start_soon(tokenize, "long", "word " * 20_000)
+                    await tokenize("short", "hello")
+        assert order == ["short", "long"]
 
     async def test_many_questions_survive_the_engines_hanging_up(self, engine: LlamaEngine) -> None:
         # The engine closes a connection after some hundred requests.
@@ -196,6 +287,61 @@ class TestPrefill:
         engine = await load({"model": str(models / "tiny.gguf"), "slots": 1, "batch": 64, "log": 0})
         steps = await read(engine, await engine.tokenize("x" * 300))
         assert [step.processed for step in steps] == [0, 64, 128, 192, 256, 300]
+        await engine.close()
+
+    async def test_without_a_batch_of_the_operator_a_prompt_is_read_in_steps(self, models: Path) -> None:
+        engine = await load({"model": str(models / "tiny.gguf"), "slots": 1, "log": 0})
+        engine._pace.took(1000, 1000 / (100 / STEP_SECONDS))
+        steps = await read(engine, await engine.tokenize("x" * 400))
+        assert steps[0] == Progress(0, 400, 0)
+        assert [step.processed for step in steps] == sorted({step.processed for step in steps})
+        assert steps[1] == Progress(100, 400, 0)
+        assert steps[-1] == Progress(400, 400, 0)
+        await engine.close()
+
+    async def test_a_prompt_read_in_steps_is_answered_like_one_read_at_once(self, models: Path) -> None:
+        texts = []
+        for batch in (32, 400):
+            engine = await load({"model": str(models / "tiny.gguf"), "slots": 1, "batch": batch, "log": 0})
+            texts.append(await text(engine, GREEDY, prompt="story " * 60))
+            await engine.close()
+        assert texts[0] == texts[1]
+
+    async def test_a_reply_tells_what_was_cached_before_its_steps(self, models: Path) -> None:
+        engine = await load({"model": str(models / "tiny.gguf"), "slots": 1, "batch": 64, "log": 0})
+        tokens = await engine.tokenize("y" * 400)
+        await read(engine, tokens[:50])
+        _, ended = await write(engine, Generation(GREEDY), prompt="y" * 400)
+        assert ended.cached == 50
+        await engine.close()
+
+    async def test_another_prompt_need_not_wait_for_the_whole_of_a_long_one(self, models: Path) -> None:
+        engine = await load({"model": str(models / "tiny.gguf"), "slots": 2, "batch": 32, "log": 0})
+        long, short = await engine.tokenize("l" * 480), await engine.tokenize("short")
+        order: list[str] = []
+
+        async def read_long() -> None:
+            async with engine.prefill(0, long) as steps:
+                async for step in steps:
+                    order.append("long" if step.processed < len(long) else "long ended")
+                    begun.set()
+
+        begun = anyio.Event()
+        async with anyio.create_task_group() as group:
+            group.start_soon(read_long)
+            await begun.wait()
+            await read(engine, short, slot=1)
+            order.append("short ended")
+        assert order.index("short ended") < order.index("long ended")
+        await engine.close()
+
+    async def test_a_conversation_that_lost_its_slot_is_not_read_again(self, models: Path) -> None:
+        engine = await load({"model": str(models / "tiny.gguf"), "slots": 1, "batch": 64, "log": 0})
+        first, second = await engine.tokenize("first " * 70), await engine.tokenize("second " * 60)
+        await read(engine, first)
+        await read(engine, second)
+        steps = await read(engine, first)
+        assert steps[-1].cached >= len(first) - 1
         await engine.close()
 
     async def test_the_common_prefix_is_kept(self, engine: LlamaEngine) -> None:
@@ -606,6 +752,11 @@ class TestFormat:
             await write(engine, Generation(GREEDY, OutputFormat("grammar", grammar=grammar)))
         assert caught.value.param == "response_format"
 
+    async def test_a_grammar_that_would_keep_the_engine_busy_is_refused(self, engine: LlamaEngine) -> None:
+        grammar = OutputFormat("grammar", grammar='root ::= ((("a" | "b"){0,10}){0,10}){0,10}')
+        with anyio.fail_after(60), pytest.raises(BadRequest, match="ways to go on"):
+            await write(engine, Generation(GREEDY, grammar))
+
     async def test_a_grammar_nobody_can_follow_is_the_callers_fault(self, engine: LlamaEngine) -> None:
         with pytest.raises(BadRequest, match="grammar"):
             await write(engine, Generation(GREEDY, OutputFormat("grammar", grammar='root ::= "\\x00"')))
@@ -785,7 +936,7 @@ class TestLoading:
         def settings(*rest: object) -> None:
             raise AttributeError("no attribute 'hostnames'")
 
-        monkeypatch.setattr(llama_module, "_params", settings)
+        monkeypatch.setattr(model_server, "_fill", settings)
         with pytest.raises(StartFailed, match=r"xllamacpp 20\S+ is too old .*pip install --upgrade"):
             await load({"model": str(models / "tiny.gguf")})
 
@@ -796,20 +947,20 @@ class TestLoading:
     def test_reading_ahead_reports_how_far_it_is(self, models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         shares: list[float] = []
         monkeypatch.setattr(load_progress, "report", shares.append)
-        llama_module._read_ahead(read_header(models / "tiny.gguf"))
-        assert shares[-1] == llama_module.READ_SHARE
+        model_server.read_ahead(read_header(models / "tiny.gguf"))
+        assert shares[-1] == model_server.READ_SHARE
         assert shares == sorted(shares)
 
     async def test_a_large_file_is_read_ahead(self, models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         seen: list[Path] = []
-        original = llama_module._read_ahead
+        original = model_server.read_ahead
         monkeypatch.setattr(llama_module, "READ_AHEAD", 1000)
 
         def read_ahead(header: Any) -> None:
             seen.append(header.path)
             original(header)
 
-        monkeypatch.setattr(llama_module, "_read_ahead", read_ahead)
+        monkeypatch.setattr(llama_module, "read_ahead", read_ahead)
         engine = await load({"model": str(models / "tiny.gguf"), "log": 0})
         assert seen == [models / "tiny.gguf"]
         await engine.close()

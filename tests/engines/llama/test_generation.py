@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -104,4 +105,5 @@ def test_json_that_is_none_is_an_error_only_where_it_was_constrained() -> None:
 
 
 def test_the_text_of_a_completion() -> None:
-    assert complete_text(Server(text("a", 1), text("b", 2), end()), {"prompt": [1]}) == "ab"
+    server = Server(text("a", 1), text("b", 2), end())
+    assert complete_text(partial(complete, server, {"prompt": [1]})) == "ab"

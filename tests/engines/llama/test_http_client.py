@@ -45,7 +45,8 @@ class Engine:
             request += piece
         self.requests.append(request)
         settings = {"n_ctx": 512, "params": {"temperature": 0.5}}
-        body = json.dumps({"tokens": [1, 2], "default_generation_settings": settings}).encode()
+        answer = {"tokens": [1, 2], "default_generation_settings": settings, "text": "hello"}
+        body = json.dumps(answer).encode()
         head = f"HTTP/1.1 {self.status}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
         connection.sendall(head + body)
         return True
@@ -80,8 +81,9 @@ def test_it_asks_with_the_key(engine: Engine) -> None:
     assert json.loads(body) == {"content": "hé", "add_special": False, "parse_special": True}
 
 
-def test_it_reads_the_context_and_the_settings_of_a_generation(engine: Engine) -> None:
-    assert LlamaHttpClient(engine.address, "secret").settings() == (512, {"temperature": 0.5})
+def test_it_reads_what_the_engine_says_of_itself(engine: Engine) -> None:
+    settings = LlamaHttpClient(engine.address, "secret").properties()["default_generation_settings"]
+    assert settings == {"n_ctx": 512, "params": {"temperature": 0.5}}
 
 
 def test_one_connection_serves_many_questions() -> None:
@@ -113,4 +115,23 @@ def test_a_refusal_is_a_sentence() -> None:
     engine = Engine(status="401 Unauthorized")
     with pytest.raises(EngineFailed, match="status 401"):
         LlamaHttpClient(engine.address, "wrong").tokenize("x")
+    engine.close()
+
+
+def test_a_recording_is_sent_as_a_form(engine: Engine) -> None:
+    client = LlamaHttpClient(engine.address, "secret")
+    assert client.transcribe(b"RIFF\r\n--", {"language": "German"}) == "hello"
+    head, _, body = engine.requests[0].partition(b"\r\n\r\n")
+    boundary = head.split(b"boundary=")[1].split(b"\r\n")[0]
+    parts = body.split(b"--" + boundary)
+    assert b'name="language"\r\n\r\nGerman\r\n' in parts[1]
+    assert b'name="file"; filename="speech.wav"' in parts[2]
+    assert parts[2].endswith(b"\r\n\r\nRIFF\r\n--\r\n")
+    assert parts[3] == b"--\r\n"
+
+
+def test_a_recording_that_is_refused_is_a_sentence() -> None:
+    engine = Engine(status="400 Bad Request")
+    with pytest.raises(EngineFailed, match="status 400"):
+        LlamaHttpClient(engine.address, "secret").transcribe(b"", {})
     engine.close()

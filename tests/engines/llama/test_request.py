@@ -166,6 +166,10 @@ def test_a_format_is_a_schema_or_a_grammar(format: OutputFormat | None, fields: 
         OutputFormat("json_schema", schema={"description": "x" * MAX_CONSTRAINT}),
         OutputFormat("json_schema", schema={"items": [{"minItems": 10_000_000}]}),
         OutputFormat("json_schema", schema={"properties": {"a": {"maxLength": 1e12}}}),
+        OutputFormat("json_schema", schema={"items": {"maxItems": 90_000}}),
+        OutputFormat("json_schema", schema={"properties": {f"p{at}": {} for at in range(401)}}),
+        OutputFormat("json_schema", schema={"enum": [f"c{at}" for at in range(3001)]}),
+        OutputFormat("json_schema", schema={"items": {"anyOf": [{"enum": ["a"] * 1000}] * 3}}),
     ],
 )
 def test_a_format_that_is_none_or_too_much_is_refused(format: OutputFormat) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Any
 
 import anyio
 import pytest
@@ -19,6 +21,7 @@ from duologue.engines.openai_remote import engine as remote_module
 from duologue.engines.openai_remote.engine import RemoteEngine, load
 from duologue.errors import StartFailed, Unsupported
 from duologue.values.events import (
+    AudioDelta,
     Done,
     Event,
     Failed,
@@ -29,8 +32,8 @@ from duologue.values.events import (
     ToolCallDelta,
     Usage,
 )
-from duologue.values.messages import Message, TextPart, Tool, ToolCall, user
-from duologue.values.requests import ChatRequest, OutputFormat, Sampling
+from duologue.values.messages import ImagePart, Message, TextPart, Tool, ToolCall, VideoPart, user
+from duologue.values.requests import ChatRequest, ModelCard, OutputFormat, Sampling
 
 pytestmark = pytest.mark.anyio
 PATIENCE = 10.0
@@ -63,7 +66,9 @@ def pieces(*parts: str | bytes) -> Answer:
 
 def refusal(status: int, body: object) -> Answer:
     async def answer(request: Request) -> Response:
-        return PlainTextResponse(body, status) if isinstance(body, str) else JSONResponse(body, status)
+        return (
+            PlainTextResponse(body, status) if isinstance(body, str | bytes) else JSONResponse(body, status)
+        )
 
     return answer
 
@@ -77,6 +82,8 @@ class Upstream:
             "object": "list",
             "data": [{"id": "first", "max_model_len": 4096}, {"id": "second"}],
         }
+        self.elsewhere: dict[str, object] = {}
+        """Further answers, by path."""
         self.bodies: list[dict[str, object]] = []
         self.keys: list[str | None] = []
         self.asked = anyio.Event()
@@ -85,6 +92,7 @@ class Upstream:
             routes=[
                 Route("/v1/models", self._models),
                 Route("/v1/chat/completions", self._chat, methods=["POST"]),
+                Route("/{path:path}", self._elsewhere, methods=["GET", "POST"]),
             ]
         )
         self._socket = socket.create_server(("127.0.0.1", 0))
@@ -101,6 +109,10 @@ class Upstream:
     async def _models(self, request: Request) -> Response:
         self.keys.append(request.headers.get("authorization"))
         return self.models if isinstance(self.models, Response) else JSONResponse(self.models)
+
+    async def _elsewhere(self, request: Request) -> Response:
+        found = self.elsewhere.get(request.url.path)
+        return PlainTextResponse("no", 404) if found is None else JSONResponse(found)
 
     async def _chat(self, request: Request) -> Response:
         self.keys.append(request.headers.get("authorization"))
@@ -188,6 +200,23 @@ class TestReplies:
         assert (body["model"], body["temperature"]) == ("first", 0.5)
         assert body["messages"] == [{"role": "user", "content": "hi"}]
         assert upstream.keys[-1] == f"Bearer {KEY}"
+
+    async def test_one_engine_serves_every_model_that_requests_name(self, upstream: Upstream) -> None:
+        engine = await load({"url": upstream.url, "key": KEY, "several": True})
+        upstream.answer = pieces(event({"content": "hello"}), END)
+        request = ChatRequest((user("hi"),), model="box/second", upstream_model="second")
+        async with engine.chat(0, request) as events:
+            started = await anext(events)
+            async for _ in events:
+                pass
+        assert started == Started("box/second", 0)
+        assert upstream.bodies[-1]["model"] == "second"
+        await engine.close()
+
+    async def test_where_requests_name_the_model_the_start_asks_nothing(self) -> None:
+        engine = await load({"url": "http://127.0.0.1:9", "several": True})
+        assert engine.card.warnings == ()
+        await engine.close()
 
     @pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
     async def test_reasoning_is_told_apart(self, upstream: Upstream, engine: RemoteEngine, name: str) -> None:
@@ -357,8 +386,11 @@ class TestFailures:
         assert "out of memory (key ***)" in failed.message
         assert upstream.url in failed.message
 
-    async def test_what_is_not_json_is_a_failure(self, upstream: Upstream, engine: RemoteEngine) -> None:
-        upstream.answer = pieces("data: {oops\n\n", END)
+    @pytest.mark.parametrize("sent", [b"{oops", b'{"choices": "\xff"}', b"[" * 100_000])
+    async def test_what_is_not_json_is_a_failure(
+        self, upstream: Upstream, engine: RemoteEngine, sent: bytes
+    ) -> None:
+        upstream.answer = pieces(b"data: " + sent + b"\n\n", END)
         assert "not JSON" in (await failure(engine)).message
 
     @pytest.mark.parametrize(
@@ -379,6 +411,7 @@ class TestFailures:
             (500, "Internal\n Server Error", "upstream_failed", 502, "Internal Server Error"),
             (503, {}, "upstream_failed", 502, "503"),
             (500, "x" * 100_000, "upstream_failed", 502, "xxx ..."),
+            (500, b'{"error": "caf\xe9"}', "upstream_failed", 502, "caf\ufffd"),
             (
                 400,
                 {"error": {"message": "This model's maximum context length is 4096 tokens"}},
@@ -479,8 +512,9 @@ class TestLoading:
         assert "no model loaded" in (await failure(engine)).message
         await engine.close()
 
-    async def test_a_web_page_is_no_list_of_models(self, upstream: Upstream) -> None:
-        upstream.models = PlainTextResponse("<html>")
+    @pytest.mark.parametrize("sent", [b"<html>", b'{"data": [{"id": "\xff"}]}'])
+    async def test_what_is_not_json_is_no_list_of_models(self, upstream: Upstream, sent: bytes) -> None:
+        upstream.models = PlainTextResponse(sent)
         engine = await load({"url": upstream.url})
         assert "does not list its models" in engine.card.warnings[0]
         await engine.close()
@@ -507,3 +541,109 @@ class TestLoading:
     async def test_a_wrong_option_is_a_sentence(self, options: dict[str, object], sentence: str) -> None:
         with pytest.raises(StartFailed, match=sentence):
             await load(options)
+
+
+class TestWhatAModelTakes:
+    """Nothing is claimed: the upstream says it, or the settings do."""
+
+    async def card(self, upstream: Upstream, **options: object) -> ModelCard:
+        engine = await load({"url": upstream.url, **options})
+        await engine.close()
+        return engine.card
+
+    async def test_of_a_model_that_nobody_speaks_of_only_text_is_known_and_a_picture_is_tried(
+        self, upstream: Upstream
+    ) -> None:
+        card = await self.card(upstream)
+        assert (card.modalities, card.untold, card.outputs) == (("text",), ("image",), ("text",))
+
+    async def test_a_list_that_says_it_is_believed(self, upstream: Upstream) -> None:
+        architecture = {
+            "input_modalities": ["text", "audio", "video"],
+            "output_modalities": ["text", "audio"],
+        }
+        upstream.models = {"data": [{"id": "omni", "context_length": 9, "architecture": architecture}]}
+        card = await self.card(upstream)
+        assert (card.modalities, card.untold) == (("text", "audio", "video"), ())
+        assert (card.outputs, card.context) == (("text", "audio"), 9)
+
+    @pytest.mark.parametrize(
+        ("owner", "path", "answer", "takes"),
+        [
+            ("library", "/api/show", {"capabilities": ["completion", "vision"]}, ("text", "image")),
+            ("library", "/api/show", {"capabilities": ["completion"]}, ("text",)),
+            (
+                "organization_owner",
+                "/api/v0/models",
+                {"data": [{"id": "m", "type": "vlm"}]},
+                ("text", "image"),
+            ),
+            ("organization_owner", "/api/v0/models", {"data": [{"id": "m", "type": "llm"}]}, ("text",)),
+            (
+                "llamacpp",
+                "/props",
+                {"modalities": {"vision": True, "audio": True}},
+                ("text", "image", "audio"),
+            ),
+        ],
+    )
+    async def test_servers_that_say_it_elsewhere_are_asked_there(
+        self, upstream: Upstream, owner: str, path: str, answer: object, takes: tuple[str, ...]
+    ) -> None:
+        upstream.models = {"data": [{"id": "m", "owned_by": owner}]}
+        upstream.elsewhere[path] = answer
+        card = await self.card(upstream)
+        assert (card.modalities, card.untold) == (takes, ())
+
+    async def test_the_settings_say_what_the_upstream_does_not(self, upstream: Upstream) -> None:
+        card = await self.card(upstream, modalities=["audio", "text"], outputs=["audio"])
+        assert (card.modalities, card.untold, card.outputs) == (("text", "audio"), (), ("text", "audio"))
+
+    async def test_the_kind_of_server_decides_what_it_is_sent(self, upstream: Upstream) -> None:
+        upstream.models = {"data": [{"id": "m", "owned_by": "vllm"}]}
+        card = await self.card(upstream)
+        assert {"tool_choice", "continue"} <= set(card.verbs)
+        assert "mirostat" in (await self.card(upstream, kind="llamacpp")).sampling
+
+
+class TestPartsAndSound:
+    async def test_a_part_that_the_upstream_refuses_is_named(
+        self, upstream: Upstream, engine: RemoteEngine
+    ) -> None:
+        upstream.answer = refusal(400, {"error": {"message": "m is not a multimodal model"}})
+        request = ChatRequest((Message("user", (TextPart("look"), ImagePart(b"png"))),))
+        failed = await failure(engine, request)
+        assert (failed.code, failed.status) == ("modality_unsupported", 400)
+        assert failed.param == "messages[0].content[1]"
+        assert "m is not a multimodal model" in failed.message
+
+    async def test_a_large_video_arrives_whole(self, upstream: Upstream, engine: RemoteEngine) -> None:
+        video = bytes(range(256)) * 4096
+        await ask(engine, ChatRequest((Message("user", (VideoPart(video),)),)))
+        messages: Any = upstream.bodies[-1]["messages"]
+        _, _, data = messages[0]["content"][0]["video_url"]["url"].partition(",")
+        assert base64.b64decode(data) == video
+
+    async def test_a_model_that_speaks_streams_its_sound(
+        self, upstream: Upstream, engine: RemoteEngine
+    ) -> None:
+        pcm = bytes(range(240)) * 3
+        parts = [
+            event({"audio": {"id": "a", "transcript": "Hello"}}),
+            event({"audio": {"data": base64.b64encode(pcm[:300]).decode()}}),
+            event({"audio": {"data": base64.b64encode(pcm[300:]).decode()}}),
+            event({"audio": {"id": "a", "expires_at": 1}}),
+        ]
+        upstream.answer = pieces(*parts, END)
+        events = await ask(engine, ChatRequest((user("hi"),), speak_as="echo"))
+        assert upstream.bodies[-1]["audio"] == {"format": "pcm16", "voice": "echo"}
+        assert [each.text for each in events if isinstance(each, TextDelta)] == ["Hello"]
+        assert b"".join(each.pcm for each in events if isinstance(each, AudioDelta)) == pcm
+
+    async def test_sound_that_cannot_be_read_is_the_upstreams_fault(
+        self, upstream: Upstream, engine: RemoteEngine
+    ) -> None:
+        upstream.answer = pieces(event({"audio": {"data": "!"}}), END)
+        failed = await failure(engine, ChatRequest((user("hi"),), speak_as=""))
+        assert (failed.code, failed.status) == ("upstream_failed", 502)
+        assert "sound that is not base64" in failed.message

@@ -34,6 +34,8 @@ def test_an_answer_that_says_it_failed_says_why(answer, words):
         (b'{"detail": "Not here."}', "Not here."),
         (b"<h1>Bad gateway</h1>", "<h1>Bad gateway</h1>"),
         (b"\xff", "\ufffd"),
+        (b'{"error": "caf\xe9"}', '{"error": "caf\ufffd"}'),
+        (b"[" * 100_000, "[" * SHOWN + " ..."),
         (b"", "no reason given"),
     ],
 )

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import base64
+import struct
 from typing import Any
 
 import pytest
 
-from duologue.engines.openai_remote.request import ELSEWHERE, FIELDS, chat_body, estimate_tokens
+from duologue.engines.openai_remote.request import (
+    ELSEWHERE,
+    chat_body,
+    check,
+    estimate_tokens,
+    media_size,
+    unapplied,
+)
+from duologue.engines.openai_remote.server_kinds import FIELDS, server_kind
 from duologue.errors import Unsupported
+from duologue.values.audio import wav_header
 from duologue.values.messages import (
     AudioPart,
     ImagePart,
@@ -15,6 +26,7 @@ from duologue.values.messages import (
     TextPart,
     Tool,
     ToolCall,
+    VideoPart,
     assistant,
     system,
     user,
@@ -59,9 +71,54 @@ def test_an_image_travels_as_a_data_url() -> None:
     ]
 
 
-def test_sound_cannot_be_passed_on() -> None:
-    with pytest.raises(Unsupported):
-        body(messages=(Message("user", (AudioPart(b"\0\0\0\0"),)),))
+def test_sound_travels_as_a_wav_file_and_video_as_it_is() -> None:
+    sound = struct.pack("<2f", 0.5, -1.0)
+    message = Message("user", (AudioPart(sound, 16_000), VideoPart(b"\0\0ftyp", "video/webm")))
+    sent: Any = body(messages=(message,))["messages"]
+    audio, video = sent[0]["content"]
+    assert (audio["type"], audio["input_audio"]["format"]) == ("input_audio", "wav")
+    wav = base64.b64decode(audio["input_audio"]["data"])
+    assert wav == wav_header(16_000, 4) + struct.pack("<2h", 16384, -32768)
+    assert video == {"type": "video_url", "video_url": {"url": "data:video/webm;base64,AABmdHlw"}}
+
+
+def test_a_sample_of_a_voice_goes_only_to_a_model_that_speaks() -> None:
+    sample = Message("system", (TextPart("Speak like this."), AudioPart(b"\0\0\0\0")))
+    assert body(messages=(sample,))["messages"] == [{"role": "system", "content": "Speak like this."}]
+    spoken: Any = body(messages=(sample,), speak_as="")["messages"]
+    assert [part["type"] for part in spoken[0]["content"]] == ["text", "input_audio"]
+
+
+def test_a_reply_is_spoken_in_the_voice_asked_for_or_the_one_that_the_server_must_be_told() -> None:
+    spoken = ChatRequest(HELLO, speak_as="echo")
+    assert chat_body(spoken, "m")["audio"] == {"format": "pcm16", "voice": "echo"}
+    assert chat_body(spoken, "m")["modalities"] == ["text", "audio"]
+    anything = ChatRequest(HELLO, speak_as="")
+    assert chat_body(anything, "m")["audio"] == {"format": "pcm16", "voice": "alloy"}
+    assert chat_body(anything, "m", voice="Cherry")["audio"] == {"format": "pcm16", "voice": "Cherry"}
+    assert chat_body(anything, "m", server_kind("duologue"))["audio"] == {"format": "pcm16"}
+
+
+def test_the_size_of_what_is_not_text() -> None:
+    message = Message("user", (TextPart("x" * 99), ImagePart(b"123"), AudioPart(b"1234"), VideoPart(b"12")))
+    assert media_size(ChatRequest((message, user("y")))) == 9
+
+
+def test_texts_in_a_bias_are_sent_only_where_they_are_understood() -> None:
+    request = ChatRequest(HELLO, sampling=Sampling(logit_bias={"*": -100.0, "15": 1.0}))
+    strict, llama = server_kind("vllm"), server_kind("llamacpp")
+    assert chat_body(request, "m", strict)["logit_bias"] == {"15": 1.0}
+    assert chat_body(request, "m", llama)["logit_bias"] == {"*": -100.0, "15": 1.0}
+    assert (unapplied(request, strict), unapplied(request, llama)) == (("logit_bias",), ())
+    only_text = ChatRequest(HELLO, sampling=Sampling(logit_bias={"*": -100.0}))
+    assert "logit_bias" not in chat_body(only_text, "m")
+    tokens = ChatRequest(HELLO, sampling=Sampling(logit_bias={"15": 1.0}))
+    assert unapplied(tokens, strict) == ()
+
+
+def test_a_message_is_continued_as_servers_expect_it() -> None:
+    made = body(messages=(*HELLO, assistant("Well")), continue_final=True)
+    assert (made["continue_final_message"], made["add_generation_prompt"]) == (True, False)
 
 
 def test_calls_and_their_results_keep_their_ids_and_words() -> None:
@@ -147,8 +204,9 @@ def test_stops_and_formats() -> None:
 
 def test_a_grammar_cannot_be_passed_on() -> None:
     with pytest.raises(Unsupported) as caught:
-        body(format=OutputFormat("grammar", grammar="root ::= x"))
+        check(ChatRequest(HELLO, format=OutputFormat("grammar", grammar="root ::= x")))
     assert caught.value.param == "response_format"
+    check(ChatRequest(HELLO, format=OutputFormat("json_object")))
 
 
 def test_template_variables_are_sent_only_when_there_are_some() -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from duologue.engines.openai_remote.reply_sound import ReplySound
 from duologue.engines.openai_remote.stream import MAX_LINE, EventLines, ReplyTranslator, UpstreamError
 from duologue.errors import EngineFailed
+from duologue.values.audio import wav_header
 from duologue.values.events import (
+    AudioDelta,
     Done,
     Event,
     Prefilled,
@@ -319,3 +323,62 @@ def test_odd_shapes_do_no_harm(data: bytes) -> None:
     assert [
         event for event in translate(data, chunk(finish="stop")) if not isinstance(event, Prefilled | Done)
     ] == []
+
+
+class TestSpokenReplies:
+    PCM = bytes(range(200)) * 2
+
+    def audio(self, **fields: object) -> bytes:
+        if isinstance(pcm := fields.get("data"), bytes):
+            fields["data"] = base64.b64encode(pcm).decode()
+        return chunk({"audio": fields})
+
+    def spoken(self, *chunks: bytes) -> list[Event]:
+        translation = ReplyTranslator(0.0, 7, ("logit_bias",), ReplySound())
+        events = [event for data in chunks for event in translation.feed(data, 0.0)]
+        return events + (translation.finished(0.0) or [])
+
+    def test_the_transcript_is_the_text_and_the_sound_is_sound(self) -> None:
+        events = self.spoken(
+            chunk({"role": "assistant", "content": ""}),
+            self.audio(id="a1", transcript="Hello "),
+            self.audio(data=self.PCM[:101]),
+            self.audio(transcript="you", data=self.PCM[101:]),
+            self.audio(id="a1", expires_at=9),
+            chunk(finish="stop"),
+        )
+        assert events[0] == Prefilled(None, ignored=("logit_bias",))
+        assert [event.text for event in events if isinstance(event, TextDelta)] == ["Hello ", "you"]
+        assert b"".join(event.pcm for event in events if isinstance(event, AudioDelta)) == self.PCM
+        assert isinstance(events[-1], Done)
+
+    def test_text_that_comes_twice_is_told_once(self) -> None:
+        events = self.spoken(
+            chunk({"content": "Hello"}), self.audio(transcript="Hello", data=self.PCM), chunk(finish="stop")
+        )
+        assert [event.text for event in events if isinstance(event, TextDelta)] == ["Hello"]
+
+    def test_a_server_may_send_files_of_sound_as_content(self) -> None:
+        wav = base64.b64encode(wav_header(24_000, 4) + b"abcd").decode()
+        events = self.spoken(
+            chunk({"content": "Hi"}, modality="text"),
+            chunk({"content": wav}, modality="audio"),
+            chunk(finish="stop", modality="audio"),
+        )
+        assert [event.text for event in events if isinstance(event, TextDelta)] == ["Hi"]
+        assert [event.pcm for event in events if isinstance(event, AudioDelta)] == [b"abcd"]
+
+    def test_a_whole_reply_has_its_sound_too(self) -> None:
+        message = {"content": None, "audio": {"id": "a", "data": "YWJjZA==", "transcript": "Hi"}}
+        body = json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}).encode()
+        events = self.spoken(body)
+        assert events[1:3] == [TextDelta("Hi"), AudioDelta(b"abcd")]
+
+    def test_sound_that_nobody_asked_for_is_left_out(self) -> None:
+        events = translate(self.audio(transcript="Hi", data=self.PCM), chunk(finish="stop"))
+        assert not any(isinstance(event, AudioDelta) for event in events)
+        assert TextDelta("Hi") in events
+
+    def test_sound_that_is_none_is_an_error(self) -> None:
+        with pytest.raises(ValueError, match="sound"):
+            self.spoken(self.audio(data="!!!"))

@@ -13,7 +13,7 @@ from duologue.engines.scripted.language import (
 )
 from duologue.errors import BadRequest, EngineFailed
 from duologue.values.events import Done, Prefilled, Progress, Started, TextDelta
-from duologue.values.messages import user
+from duologue.values.messages import AudioPart, ImagePart, Message, TextPart, user
 from duologue.values.requests import ChatRequest, Sampling
 
 pytestmark = pytest.mark.anyio
@@ -160,3 +160,13 @@ async def test_as_a_chat_engine_it_makes_the_events_itself():
 def test_a_number_that_is_none_is_refused_with_the_step_that_wants_it(step):
     with pytest.raises(BadRequest, match=step.split()[0]):
         parse_script(step)
+
+
+async def test_it_writes_down_what_it_got_besides_text():
+    engine = await load({"kind": "chat", "modalities": ["text", "image", "audio"]})
+    assert isinstance(engine, ScriptedChatEngine)
+    assert engine.card.modalities == ("text", "image", "audio")
+    parts = (TextPart("/got"), ImagePart(bytes(3), "image/png"), AudioPart(bytes(64_000)))
+    async with engine.chat(0, ChatRequest((Message("user", parts),))) as events:
+        said = "".join([event.text async for event in events if isinstance(event, TextDelta)])
+    assert said == "image/png:3 audio:1000ms"

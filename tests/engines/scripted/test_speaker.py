@@ -2,11 +2,13 @@ from array import array
 
 import anyio
 import pytest
+from tests.support.sample_files import tone as sine
 
-from duologue.engines.contracts import SpeakerEngine, SpeechChunk
+from duologue.engines.contracts import CloningSpeaker, SpeakerEngine, SpeechChunk
 from duologue.engines.registry import load_speaker
-from duologue.engines.scripted.speaker import ScriptedSpeaker
+from duologue.engines.scripted.speaker import ScriptedSpeaker, frequency_of, pitch_of
 from duologue.errors import EngineFailed, NotFound
+from duologue.values.speech import VoiceSample
 
 pytestmark = pytest.mark.anyio
 
@@ -38,6 +40,16 @@ async def test_words_and_voices_are_told_apart_by_their_pitch():
     first, again, other = [piece.pcm for piece in await said("yes yes no")]
     assert first == again != other
     assert (await said("yes", voice="high"))[0].pcm != first
+
+
+async def test_one_that_clones_takes_the_pitch_of_the_recording():
+    engine = await load_speaker("scripted", {"clones": True})
+    assert isinstance(engine, CloningSpeaker)
+    assert not isinstance(await load_speaker("scripted", {}), CloningSpeaker)
+    for hertz in (330.0, 500.0):
+        async with engine.speak_like("one", sample=VoiceSample(sine(16_000, 1, hertz))) as pieces:
+            sound = b"".join([piece.pcm async for piece in pieces])[: 2 * 5700]
+        assert frequency_of(sound) * 1.5 == pytest.approx(pitch_of("one", hertz), rel=0.02)
 
 
 async def test_twice_as_fast_is_half_as_long():

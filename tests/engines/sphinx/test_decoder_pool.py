@@ -6,9 +6,10 @@ from collections.abc import AsyncIterator
 
 import anyio
 import pytest
+from tests.support.synthetic_voices import ADAPTATION
 
 from duologue.engines.sphinx.decoder_pool import DecoderPool
-from duologue.engines.sphinx.engine import DATA
+from duologue.engines.sphinx.ipc import FinalWords
 from duologue.errors import EngineFailed, StartFailed
 
 pytest.importorskip("pocketsphinx", reason="the recogniser needs: pip install 'duologue[voice]'")
@@ -19,7 +20,7 @@ PIECE = bytes(3200)
 
 @pytest.fixture
 async def pool() -> AsyncIterator[DecoderPool]:
-    pool = DecoderPool(DATA, cores=2)
+    pool = DecoderPool(ADAPTATION, cores=2)
     await pool.start()
     yield pool
     await pool.close()
@@ -29,7 +30,7 @@ async def test_a_decoder_is_acquired_for_an_utterance(pool):
     async with pool.acquire() as decoder:
         await decoder.begin(-20.0)
         assert await decoder.decode(PIECE) == ""
-        assert await decoder.end() == ((), 0.0)
+        assert await decoder.end() == FinalWords((), 0.0)
 
 
 async def test_more_utterances_than_cores_take_turns(pool):

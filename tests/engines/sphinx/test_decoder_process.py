@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.synthetic_voices import ADAPTATION
 
+from duologue.engines.message_stream import MessageReader, pack
 from duologue.engines.sphinx import decoder_process
-from duologue.engines.sphinx.engine import DATA
 from duologue.engines.sphinx.ipc import (
     BeginUtterance,
     DecodeAudio,
@@ -18,11 +19,9 @@ from duologue.engines.sphinx.ipc import (
     DecodingFailed,
     EndUtterance,
     FinalWords,
-    MessageReader,
     PartialWords,
     Ready,
     StartupMessage,
-    pack,
 )
 from duologue.errors import EngineFailed
 
@@ -88,7 +87,7 @@ def request(connection: socket.socket, message: BeginUtterance | DecodeAudio | E
 @pytest.fixture
 def program(tmp_path: Path) -> Iterator[Program]:
     (tmp_path / "files").mkdir()
-    program = Program(DATA, tmp_path / "files")
+    program = Program(ADAPTATION, tmp_path / "files")
     assert receive(program.control, StartupMessage) == Ready()
     yield program
     program.control.close()
@@ -129,7 +128,7 @@ def test_no_process_and_no_file_is_left_when_the_parent_is_gone(program, tmp_pat
 
 def test_a_parent_that_is_gone_before_the_models_are_loaded_is_no_error(tmp_path):
     (tmp_path / "files").mkdir()
-    program = Program(DATA, tmp_path / "files")
+    program = Program(ADAPTATION, tmp_path / "files")
     program.control.close()
     assert program.errors() == ""
     assert program.process.wait(PATIENCE) == 0
@@ -147,7 +146,7 @@ def test_what_cannot_be_loaded_is_said(tmp_path):
 
 def test_a_decoder_that_does_not_go_on_is_an_answer():
     class Broken:
-        def begin(self, level: float) -> None:
+        def begin(self, level: float, words: tuple[str, ...], *, spot: bool) -> None:
             raise EngineFailed("It broke.")
 
     broken: Any = Broken()

@@ -1,4 +1,4 @@
-"""The embedded recogniser, as it is, on sentences that espeak speaks."""
+"""The embedded recogniser, adapted to synthetic voices, on sentences that espeak speaks."""
 
 import gzip
 import os
@@ -8,10 +8,11 @@ from collections.abc import AsyncIterator
 import anyio
 import anyio.lowlevel
 import pytest
+from tests.support.synthetic_voices import ADAPTATION, ADAPTED
 
 from duologue.engines.contracts import RecogniserEngine
 from duologue.engines.registry import load_recogniser, load_speaker
-from duologue.engines.sphinx.engine import DATA, PocketsphinxRecogniser
+from duologue.engines.sphinx.engine import PocketsphinxRecogniser
 from duologue.errors import EngineFailed, StartFailed, Unsupported
 from duologue.resampler import resampled
 from duologue.turns.words import lexicon_of
@@ -39,7 +40,7 @@ async def speech(text: str, voice: str = "en-us") -> bytes:
 
 @pytest.fixture
 async def engine() -> AsyncIterator[PocketsphinxRecogniser]:
-    made = await load_recogniser("pocketsphinx", {"decoders": 2})
+    made = await load_recogniser("pocketsphinx", {"decoders": 2, **ADAPTED})
     assert isinstance(made, PocketsphinxRecogniser)
     yield made
     await made.close()
@@ -195,9 +196,11 @@ async def test_a_decoder_that_dies_fails_once_and_the_next_speaker_is_understood
     assert (await transcribe(engine, pcm))[1].text == "What time is it"
 
 
-async def test_an_option_that_makes_no_sense_is_refused():
+async def test_an_option_that_makes_no_sense_is_refused(tmp_path):
     with pytest.raises(StartFailed, match="at least one"):
         await load_recogniser("pocketsphinx", {"decoders": 0})
+    with pytest.raises(StartFailed, match=r"hearing\.json is missing"):
+        await load_recogniser("pocketsphinx", {"adaptation": str(tmp_path)})
 
 
 @pytest.mark.parametrize("voice", ["en-us", "en-us+f3"])
@@ -210,7 +213,7 @@ async def test_what_stops_a_reply_is_understood(engine, said, voice):
 
 
 async def test_every_word_that_stops_a_reply_is_known():
-    listed = gzip.decompress((DATA / "words.dict.gz").read_bytes()).decode().splitlines()
+    listed = gzip.decompress((ADAPTATION / "words.dict.gz").read_bytes()).decode().splitlines()
     known = {line.split()[0].partition("(")[0].lower() for line in listed}
     words = lexicon_of("en")
     assert {word for phrase in words.stop | words.stop_phrases for word in phrase.split()} <= known

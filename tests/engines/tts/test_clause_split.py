@@ -1,4 +1,4 @@
-from duologue.engines.tts.clause_split import parts_of
+from duologue.engines.tts.clause_split import parts_of, sentences_of
 
 
 def parts(clause: str, longest: int = 40) -> list[str]:
@@ -32,3 +32,24 @@ def test_a_mark_right_at_the_beginning_is_no_place_to_cut():
 def test_what_has_no_letters_is_no_part():
     assert parts("... --- ...") == []
     assert parts("") == []
+
+
+def sentences(clause: str) -> list[str]:
+    return [clause[at:to] for at, to in sentences_of(clause, 40)]
+
+
+def test_each_sentence_is_a_part():
+    assert sentences("One. Two! Three") == ["One. ", "Two! ", "Three"]
+    assert sentences("\u4f60\u597d\u3002\u518d\u89c1") == ["\u4f60\u597d\u3002", "\u518d\u89c1"]
+
+
+def test_marks_alone_are_no_sentence():
+    assert sentences("... Well. ...") == ["... Well. ..."]
+    assert sentences("3.5 and 4.5") == ["3.5 and 4.5"]
+
+
+def test_a_long_sentence_is_cut_as_well():
+    text = "word " * 20 + "end. Next."
+    found = sentences(text)
+    assert "".join(found) == text
+    assert all(len(part) <= 40 for part in found)

@@ -65,3 +65,23 @@ def test_an_unknown_voice_is_an_error(library):
 def test_languages_without_a_country_and_variants_are_known(library):
     assert {"en", "en-us", "de", "fr", "zh"} <= library.languages().keys()
     assert "f3" in library.variants()
+
+
+def test_a_text_is_pronounced(library):
+    assert library.phonemes("hello there", "en-us") == "həlˈoʊ ðˈɛɹ"
+    assert library.phonemes("Guten Tag", "de") == "ɡˈuːtən tˈɑːk"
+
+
+def test_several_clauses_are_pronounced_together(library):
+    whole = library.phonemes("hello. goodbye", "en-us")
+    assert whole == f"{library.phonemes('hello', 'en-us')} {library.phonemes('goodbye', 'en-us')}"
+
+
+def test_nothing_is_pronounced_as_nothing(library):
+    assert library.phonemes("", "en-us") == ""
+    assert library.phonemes("a\0b", "en-us")
+
+
+def test_an_unknown_voice_pronounces_nothing(library):
+    with pytest.raises(EngineFailed, match="cannot be used"):
+        library.phonemes("hello", "xx-none")

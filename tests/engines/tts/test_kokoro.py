@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from duologue.engines.options import Device
+from duologue.engines.devices import Device
 from duologue.engines.registry import load_speaker
 from duologue.engines.tts import kokoro
 from duologue.engines.tts.kokoro import (
@@ -90,6 +90,11 @@ async def said(engine, text: str, **how) -> tuple[array, list]:
     async with engine.speak(text, **how) as pieces:
         told = [piece async for piece in pieces]
     return array("h", b"".join(piece.pcm for piece in told)), [word for piece in told for word in piece.words]
+
+
+async def test_a_card_that_is_not_there_is_refused(models):
+    with pytest.raises(StartFailed, match="no device cuda:0"):
+        await load_speaker("kokoro", {"models": str(models), "device": "cuda"})
 
 
 async def test_a_clause_is_spoken_without_the_silence_before_it_and_its_words_are_where_they_sound(models):

@@ -17,6 +17,8 @@ class Kokoro:
     """What of the library is used: a tenth of a second for each letter."""
 
     def __init__(self) -> None:
+        self.built_for = ["CUDAExecutionProvider", "CPUExecutionProvider"]
+        self.providers = self.built_for
         self.asked: list[tuple] = []
         self.rate = 24_000
         self.sessions: list[tuple] = []
@@ -46,9 +48,14 @@ def kokoro(monkeypatch):
         kokoro.sessions.append((path, how.intra_op_num_threads, providers))
         if path.endswith("broken.onnx"):
             raise RuntimeError("protobuf parsing failed")
-        return path
+        used = kokoro.providers if len(providers) > 1 else ["CPUExecutionProvider"]
+        return SimpleNamespace(get_providers=lambda: used)
 
-    runtime = SimpleNamespace(SessionOptions=SimpleNamespace, InferenceSession=session)
+    runtime = SimpleNamespace(
+        SessionOptions=SimpleNamespace,
+        InferenceSession=session,
+        get_available_providers=lambda: kokoro.built_for,
+    )
     library = SimpleNamespace(Kokoro=SimpleNamespace(from_session=lambda session, voices: kokoro))
     monkeypatch.setitem(sys.modules, "onnxruntime", runtime)
     monkeypatch.setitem(sys.modules, "kokoro_onnx", library)
@@ -69,7 +76,7 @@ async def said(engine, text: str, **how) -> list:
 
 
 async def test_a_clause_is_spoken_in_pieces_with_its_words(kokoro, models):
-    engine = await load_speaker("kokoro_onnx", {"models": str(models), "threads": 2, "device": "cuda"})
+    engine = await load_speaker("kokoro_onnx", {"models": str(models), "threads": 2, "device": "cuda:1"})
     pieces = await said(engine, "Hello you", language="es-MX", speed=0.1)
     assert kokoro.asked == [("Hello you", "ef_dora", 0.5, "es")]
     assert sum(len(piece.pcm) for piece in pieces) == 2 * 9 * 2400
@@ -78,7 +85,22 @@ async def test_a_clause_is_spoken_in_pieces_with_its_words(kokoro, models):
         ("Hello", 0, 12_000),
         ("you", 14_400, 21_600),
     ]
-    assert kokoro.sessions[0][1:] == (2, ["CUDAExecutionProvider", "CPUExecutionProvider"])
+    assert kokoro.sessions[0][1:] == (
+        2,
+        [("CUDAExecutionProvider", {"device_id": 1}), "CPUExecutionProvider"],
+    )
+
+
+async def test_a_card_that_the_library_cannot_use_is_refused_and_not_replaced_by_the_processor(
+    kokoro, models
+):
+    options = {"models": str(models), "device": "cuda"}
+    kokoro.providers = ["CPUExecutionProvider"]  # it falls back by itself where the card does not open
+    with pytest.raises(StartFailed, match="no device cuda:0"):
+        await load_speaker("kokoro_onnx", options)
+    kokoro.built_for = kokoro.providers
+    with pytest.raises(StartFailed, match=r"It has: cpu\."):
+        await load_speaker("kokoro_onnx", options)
 
 
 async def test_a_long_clause_is_made_in_parts(kokoro, models):

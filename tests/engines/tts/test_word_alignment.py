@@ -1,6 +1,11 @@
 import itertools
 
-from duologue.engines.tts.word_alignment import TimedText, words_from_phonemes, words_from_tokens
+from duologue.engines.tts.word_alignment import (
+    TimedText,
+    words_from_phonemes,
+    words_from_sound,
+    words_from_tokens,
+)
 
 
 def phonemes(text: str, each: float = 0.1) -> list[TimedText]:
@@ -53,3 +58,33 @@ def test_two_words_that_sound_as_one_share_its_time():
 def test_without_phonemes_there_are_no_times():
     assert words_from_phonemes("Hello", []) == ()
     assert words_from_phonemes("...", phonemes("...")) == ()
+
+
+def test_words_are_spread_over_the_sound_between_its_pauses():
+    clause = "one two three four"
+    words = words_from_sound(clause, [(0.5, 1.5), (2.0, 3.0)])
+    assert [clause[word.at : word.to] for word in words] == clause.split()
+    assert words[0].start == 12_000
+    assert words[-1].end == 72_000
+    assert all(one.end <= other.start for one, other in itertools.pairwise(words))
+    assert all(not (word.start < 36_000 and word.end > 48_000) or word.text == "three" for word in words)
+
+
+def test_as_many_sounds_as_words_are_a_word_each():
+    assert told(words_from_sound("a comparison", [(0.0, 0.5), (1.0, 1.5)])) == [
+        ("a", 0, 12_000),
+        ("comparison", 24_000, 36_000),
+    ]
+
+
+def test_each_share_of_a_clause_has_its_words_and_none_twice():
+    clause = "one two three four five six seven"
+    shares = [(0.0, 0.3), (0.3, 0.7), (0.7, 1.01)]
+    words = [words_from_sound(clause, [(0.0, 1.0)], begin=begin, end=end) for begin, end in shares]
+    assert [word.text for part in words for word in part] == clause.split()
+    assert all(words)
+
+
+def test_silence_has_no_words():
+    assert words_from_sound("one two", []) == ()
+    assert words_from_sound("...", [(0.0, 1.0)]) == ()

@@ -29,6 +29,16 @@ def test_the_next_sample_begins_empty():
     assert (empty.first_token, empty.queue_wait) == (None, None)
 
 
+def test_the_speed_of_replies_is_that_while_they_are_written_and_not_spread_over_idle_time():
+    figures = MetricsHistory(0.0)
+    for tokens, generate in ((30, 100.0), (80, 200.0), (50, 100.0), (1, 1.0), (9, 0.0)):
+        figures.ended(first=1.0, tokens=tokens, generate=generate)
+        figures.wrote(tokens)
+    sample = figures.close(5.0, 0, 0)
+    assert (sample.reply_tokens_per_second, sample.tokens_per_second) == (400.0, 34.0)
+    assert figures.close(10.0, 0, 0).reply_tokens_per_second is None
+
+
 @pytest.mark.parametrize(
     ("measured", "spread"),
     [([7.0], (7.0, 7.0)), ([1.0, 2.0, 3.0], (2.0, 3.0)), (list(range(1, 101)), (50.0, 95.0))],

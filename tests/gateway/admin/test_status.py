@@ -10,6 +10,7 @@ from duologue.errors import Problem
 from duologue.gateway.admin.status import (
     card_state,
     model_state,
+    models_view,
     overview,
     router,
     voice_row,
@@ -102,6 +103,24 @@ def test_a_workers_row_has_every_published_key_and_its_averages(pool, clock):
     assert (row["status"], row["total_requests"], row["avg_inference_time_ms"]) == ("idle", 1, 2000.0)
 
 
+@pytest.mark.parametrize(
+    ("reported", "device", "gpu"),
+    [
+        ("cuda:1", "cuda:1", 1),
+        ("cpu", "cpu", None),
+        ("cuda:0, cuda:1", "cuda:0, cuda:1", None),
+        ("", "auto", None),
+    ],
+)
+def test_a_workers_row_names_the_device_that_its_engine_reports(clock, reported, device, gpu):
+    pool = Pool([LoadSpec("w0", "llama", "m", device="auto")], Scheduler(7), clock=clock)
+    before = worker_row(pool, pool.workers["w0"])
+    assert (before["device"], before["gpu_id"]) == ("auto", None)
+    pool.workers["w0"].card = ModelCard("m", "llama", 100, slots=1, device=reported)
+    row = worker_row(pool, pool.workers["w0"])
+    assert (row["device"], row["gpu_id"]) == (device, gpu)
+
+
 def test_the_queue_tells_who_waits_where(pool, clock):
     come_up(pool, "w0", slots=1)
     for ticket in "abc":
@@ -153,6 +172,17 @@ def test_a_model_is_as_well_as_the_best_of_its_workers(pool):
 def test_a_model_that_nobody_has_is_offline(pool):
     card = ModelCard("gone", "scripted", 100)
     assert card_state(pool, card) == {"state": "offline", "detail": "", "progress": None}
+
+
+def test_no_worker_is_idle_while_every_seat_is_taken(pool, clock):
+    seats = Pool([LoadSpec("voice", "voice", "voice")], Scheduler(7), clock=clock)
+    seats.scheduler.worker_ready("voice", "voice", 2, 0.0)
+    ready = sum(view.state == "ready" for view in pool.workers.values())
+    seats.scheduler.request("a", "voice", 0.0, kind="omni_duplex")
+    assert overview(pool, seats)["idle_workers"] == ready
+    seats.scheduler.request("b", "voice", 0.0, kind="omni_duplex")
+    body = overview(pool, seats)
+    assert (body["idle_workers"], body["busy_workers"]) == (0, ready)
 
 
 def test_the_voice_lends_seats_and_no_slots(pool, clock):
@@ -227,3 +257,19 @@ async def test_a_place_in_the_queue_can_be_given_up(pool):
 
 async def refuse(request: Request, problem: Problem) -> JSONResponse:
     return JSONResponse({"code": problem.code}, problem.status)
+
+
+def test_a_default_that_the_start_is_still_to_load_is_named_and_loading(pool):
+    come_up(pool, "w0")
+    aliases = {"best": ModelCard("m", "scripted", 100)}
+    view = models_view(pool, "tiny", ["other", "tiny"], aliases)
+    assert (view["state"], view["default_model"]) == ("loading", "tiny")
+    assert [(row["name"], row["state"]) for row in view["models"]] == [
+        ("tiny", "loading"),
+        ("m", "ready"),
+        ("other", "loading"),
+    ]
+    assert view["aliases"] == {"best": "m"}
+    assert view["titles"]["qwen3-4b"] == "Qwen3 4B"
+    view = models_view(pool, "", ["m"], {})
+    assert (view["state"], view["default_model"], len(view["models"])) == ("ready", "m", 1)

@@ -4,7 +4,16 @@ import anyio
 import pytest
 
 from duologue.errors import StartFailed, Unavailable
-from duologue.gateway.auth.keys import FRESH_SECONDS, NOTED_SECONDS, Keys, User, read_key, wall_clock
+from duologue.gateway.auth.keys import (
+    FRESH_SECONDS,
+    NOTED_SECONDS,
+    SHORTEST_KEY,
+    Keys,
+    User,
+    read_key,
+    short_key,
+    wall_clock,
+)
 from duologue.store.database import Database
 from duologue.store.users import Users
 
@@ -104,6 +113,19 @@ def test_a_key_file_that_holds_no_key_says_so(tmp_path, content, sentence):
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(StartFailed, match=sentence):
         read_key(None, file)
+
+
+@pytest.mark.parametrize("key", [None, "", "x" * SHORTEST_KEY])
+@pytest.mark.parametrize("remote", [True, False])
+def test_a_key_that_nobody_guesses_is_fine_everywhere(key, remote):
+    assert short_key(key, remote=remote) == ""
+
+
+@pytest.mark.parametrize("key", ["a", "x" * (SHORTEST_KEY - 1)])
+def test_a_key_that_can_be_guessed_is_refused_where_others_reach_the_server(key):
+    with pytest.raises(StartFailed, match=f"has {len(key)} characters.*openssl rand"):
+        short_key(key, remote=True)
+    assert "at least 20" in short_key(key, remote=False)
 
 
 def test_a_missing_key_file_and_two_keys_say_so(tmp_path):

@@ -9,8 +9,10 @@ from fastapi import FastAPI
 from fastapi.responses import JSONResponse
 
 from duologue.errors import Problem, Unavailable
+from duologue.gateway.auth.guessing import GuessGuard
 from duologue.gateway.auth.keys import Keys
 from duologue.gateway.auth.middleware import Authentication, cookie_name
+from duologue.gateway.auth.rate_limit import GUESSES, SECONDS_PER_GUESS
 from duologue.gateway.auth.sessions import LIFETIME, LoginSessions, router
 from duologue.gateway.middleware.forwarded import Proxies
 from duologue.gateway.middleware.proxy import ProxyMiddleware
@@ -58,7 +60,8 @@ async def visiting(
     await keys.use(users)
     logins = LoginSessions(keys)
     app = FastAPI()
-    app.include_router(router(keys, logins, cookie=COOKIE, now=clock.now, clock=clock))
+    guessing = GuessGuard(clock=clock, pause=0)
+    app.include_router(router(keys, logins, cookie=COOKIE, now=clock.now, guessing=guessing))
 
     @app.get("/api/thing")
     async def thing() -> str:
@@ -69,7 +72,7 @@ async def visiting(
         body = problem_body(problem, request.url.path)
         return JSONResponse(body, problem.status, headers=problem_headers(problem))
 
-    guarded = Authentication(app, keys, logins, cookie=COOKIE, now=clock.now)
+    guarded = Authentication(app, keys, logins, cookie=COOKIE, now=clock.now, guessing=guessing)
     transport = httpx.ASGITransport(ProxyMiddleware(guarded, under, proxies or Proxies()))
     async with httpx.AsyncClient(transport=transport, base_url=f"{scheme}://localhost") as browser:
         yield browser
@@ -94,6 +97,19 @@ async def test_a_token_opens_its_login_until_it_ends(keys):
     assert logins.user(token, 1_009_999).name == "ada"
     assert logins.user(token, 1_010_000) is None
     assert logins.user("guess", 1_000_000) is None
+
+
+@pytest.mark.anyio
+async def test_a_login_of_a_time_when_the_clock_was_years_ahead_does_not_last_for_years(keys):
+    years, day = 10 * 365 * 24 * 3600 * 1000, 24 * 3600 * 1000
+    logins = LoginSessions(keys)
+    ahead = await logins.open("local", years)
+    right = await logins.open("local", day)
+    await keys.refresh()
+    assert logins.user(ahead, day) is None
+    assert logins.user(right, day).name == "ada"
+    assert logins.user(right, day - 3_600_000).name == "ada", "the clock went back by an hour"
+    assert logins.user(right, years) is None
 
 
 @pytest.mark.anyio
@@ -165,15 +181,33 @@ async def test_a_session_ends_by_time(users, clock):
 
 
 @pytest.mark.anyio
-async def test_guessing_is_slowed_even_for_the_right_key(users, clock):
+async def test_guessing_is_slowed_and_the_right_key_is_not(users, clock):
     async with visiting(users, "secret", clock) as http:
-        for _ in range(5):
-            assert (await http.post("/api/session", json={"key": "guess"})).status_code == 401
-        slowed = await http.post("/api/session", json={"key": "secret"})
+        for number in range(GUESSES):
+            assert (await http.post("/api/session", json={"key": f"{number}"})).status_code == 401
+        slowed = await http.post("/api/session", json={"key": "guess"})
         assert slowed.status_code == 429
         assert slowed.json()["error"]["code"] == "rate_limited"
-        clock.at += 6
+        assert int(slowed.headers["retry-after"]) == SECONDS_PER_GUESS
         assert (await http.post("/api/session", json={"key": "secret"})).status_code == 200
+        assert (await http.get("/api/thing")).status_code == 200
+
+
+@pytest.mark.anyio
+async def test_the_login_and_every_other_door_count_together(users, clock):
+    async with visiting(users, "secret", clock) as http:
+        for number in range(GUESSES // 2):
+            assert (await http.post("/api/session", json={"key": f"{number}"})).status_code == 401
+            guess = {"authorization": f"Bearer guess {number}"}
+            assert (await http.get("/api/thing", headers=guess)).status_code == 401
+        for headers in (
+            {"authorization": "Bearer guess"},
+            {"x-api-key": "guess"},
+            {"cookie": f"{COOKIE}=guess"},
+        ):
+            assert (await http.get("/api/thing", headers=headers)).status_code == 429
+        assert (await http.get("/api/thing")).status_code == 401  # no key is no guess
+        assert (await http.get("/api/thing", headers={"x-api-key": "secret"})).status_code == 200
 
 
 @pytest.mark.anyio
@@ -254,8 +288,8 @@ async def test_behind_a_believed_proxy_each_client_has_its_own_tries_and_https_i
             headers = {"X-Forwarded-For": client, "X-Forwarded-Proto": "https"}
             return http.post("/api/session", json={"key": key}, headers=headers)
 
-        for _ in range(5):
-            assert (await login("guess", "203.0.113.7")).status_code == 401
+        for number in range(GUESSES):
+            assert (await login(f"{number}", "203.0.113.7")).status_code == 401
         assert (await login("guess", "6.6.6.6, 203.0.113.7")).status_code == 429
         answer = await login("secret", "203.0.113.8")
         assert (answer.status_code, "Secure" in answer.headers["set-cookie"]) == (200, True)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from duologue.gateway.calls.duplex_frames import MAX_WAIT, START_DELAY, DuplexBuffer
 from duologue.values import call_events
 from duologue.values.audio import HEARD_RATE, SPOKEN_RATE
-from duologue.values.duplex import ChunkResult
+from duologue.values.duplex import ChunkResult, HeardTurn
 from duologue.values.events import ReplyWord
 
 SECOND = HEARD_RATE
@@ -156,12 +156,32 @@ def test_a_held_reply_waits_and_goes_on_from_there():
     client.sends()
     client.buffer.take([call_events.Hold(0, 1)])
     held = client.sends()
-    assert held.is_listen
-    assert held.pcm == b""
+    # A client that hears of listening would end the turn, and begin another one with the rest of the reply.
+    assert not held.is_listen
+    assert (held.held, held.reply, held.pcm, held.text) == (True, 1, b"", "")
     # What it was given, it plays: this protocol cannot take it back.
     assert client.buffer.played(client.at) == call_events.Played(1, SPOKEN_RATE)
     client.buffer.take([call_events.Resume(0, 1)])
-    assert client.sends().text == " two"
+    resumed = client.sends()
+    assert (resumed.text, resumed.reply, resumed.held, resumed.is_listen) == (" two", 1, False, False)
+
+
+def test_a_reply_held_before_any_of_it_was_sent_is_listening():
+    client = Client()
+    client.buffer.take([*saying(1, "One two three.", 3), call_events.Hold(0, 1)])
+    held = client.sends()
+    assert (held.is_listen, held.held, held.reply) == (True, True, None)
+
+
+def test_a_held_reply_that_is_cut_ends():
+    client = Client()
+    client.buffer.take(saying(1, "One two three.", 3))
+    client.sends()
+    client.buffer.take([call_events.Hold(0, 1)])
+    client.sends()
+    client.buffer.take([call_events.Cut(1, 1)])
+    cut = client.sends()
+    assert (cut.is_listen, cut.end_of_turn, cut.held) == (True, True, False)
 
 
 def test_a_forced_unit_listens_and_says_what_was_heard():
@@ -206,8 +226,58 @@ def test_the_callers_words_come_once():
     client = Client()
     client.buffer.take([call_events.Transcribed(0, 1, "Good", final=False)])
     client.buffer.take([call_events.Transcribed(0, 1, "Good day", final=True)])
-    assert client.sends().transcript == "Good day"
-    assert client.sends().transcript is None
+    assert client.sends().transcripts == (HeardTurn(1, "Good day"),)
+    assert client.sends().transcripts == ()
+
+
+def test_the_callers_words_come_before_the_reply_to_them_and_name_the_same_turn():
+    client = Client()
+    client.buffer.take(
+        [
+            call_events.ReplyRequested(0, 7, 3, 1, "Good day"),
+            call_events.TurnConfirmed(0, 7),
+            call_events.ReplyAudioStarted(0, 7),
+        ]
+    )
+    before = client.sends()
+    client.buffer.take(saying(7, "Hello you.", 2))
+    # The session's own transcript comes once the reply is heard: it is the same turn, and told once.
+    client.buffer.take([call_events.Transcribed(0, 3, "Good day", final=True)])
+    reply = client.sends()
+    assert (before.transcripts, before.reply) == ((HeardTurn(3, "Good day"),), None)
+    assert (reply.transcripts, reply.reply, reply.turn) == ((), 7, 3)
+
+
+def test_a_reply_that_is_taken_back_before_the_turn_ended_says_nothing_of_it():
+    client = Client()
+    client.buffer.take([call_events.ReplyRequested(0, 1, 1, 1, "What can"), call_events.CancelReply(0, 1)])
+    assert client.sends().transcripts == ()
+    client.buffer.take(
+        [call_events.ReplyRequested(0, 2, 1, 2, "What can you do"), call_events.TurnConfirmed(0, 2)]
+    )
+    assert client.sends().transcripts == (HeardTurn(1, "What can you do"),)
+
+
+def test_a_turn_that_goes_on_is_told_again_with_all_its_words():
+    client = Client()
+    for reply, text in ((1, "Good day"), (2, "Good day to you")):
+        client.buffer.take(
+            [call_events.ReplyRequested(0, reply, 1, 1, text), call_events.TurnConfirmed(0, reply)]
+        )
+    client.buffer.take([call_events.Transcribed(0, 1, "Good day to you", final=True)])
+    assert client.sends().transcripts == (HeardTurn(1, "Good day to you"),)
+
+
+def test_it_replies_from_the_thought_to_the_last_sound():
+    client = Client()
+    assert not client.buffer.is_replying
+    client.buffer.take([call_events.State(0, "thinking")])
+    assert client.buffer.is_replying
+    client.buffer.take([*saying(1, "One two.", 1.5), call_events.State(0, "listening")])
+    client.sends()
+    assert client.buffer.is_replying
+    client.sends()
+    assert not client.buffer.is_replying
 
 
 # When it is answered
@@ -398,3 +468,21 @@ def test_all_of_every_reply_is_given_once_in_order(lengths: list[float], seconds
                 break
         assert text == f"reply {number}."
         assert given_to == round(each * SPOKEN_RATE)
+
+
+def test_what_the_client_has_of_a_cut_reply_it_plays_on():
+    client = Client()
+    client.buffer.take(saying(1, "One two three four.", 4))
+    given = client.sends()
+    cut = [call_events.Cut(1, 1), call_events.Cut(1, 7)]
+    assert client.buffer.left_playing(cut) == [call_events.Played(1, len(given.pcm) // 2)]
+    client.buffer.take(cut)
+    assert client.buffer.left_playing(cut) == []
+
+
+def test_of_a_reply_that_the_client_stopped_nothing_plays_on():
+    client = Client()
+    client.buffer.take(saying(1, "One two three four.", 4))
+    client.sends()
+    client.buffer.interrupt(client.at)
+    assert client.buffer.left_playing([call_events.Cut(1, 1)]) == []

@@ -5,15 +5,23 @@ import json
 from functools import partial
 from typing import Any
 
+import msgspec
 import pytest
 from tests.gateway.duplex_server import JPEG, MINI, SECOND, SEEING, SPOKEN, Open, Seat, serve_duplex
 from tests.gateway.fake_seats import FakeGenerate, words
+from tests.gateway.fake_voice_worker import CARD, Seats
+from tests.support.sample_files import tone
 
 from duologue.config.voice import VoiceSettings
-from duologue.gateway.calls import duplex_session
+from duologue.gateway.apps.app_registry import AppRegistry
+from duologue.gateway.calls import duplex_eyes, duplex_session
 from duologue.gateway.scheduling.scheduler import Moved
+from duologue.gateway.speech.service import SpeechService
+from duologue.gateway.speech.voice_choice import CLONED
 from duologue.values import call_events
+from duologue.values.audio import to_float32
 from duologue.values.messages import ImagePart
+from duologue.values.speech import VoiceSample
 
 pytestmark = pytest.mark.anyio
 
@@ -44,6 +52,29 @@ async def test_a_session_is_prepared_and_says_what_it_ignores(open_server: Open)
     assert seat.request == call_events.CallSetup(
         language="de", pauses=True, marks=True, fills=False, ahead=3.0
     )
+
+
+async def test_a_recording_is_what_the_session_speaks_like(open_server: Open):
+    sound = tone(16_000, 1.5)
+    recording = base64.b64encode(to_float32(sound)).decode()
+    card = msgspec.structs.replace(CARD, clones=True)
+    seat, speech = Seat(), SpeechService(Seats(card=card))
+    async with open_server(seat, speech=speech) as server, server.connect() as caller:
+        prepared = await caller.prepares(tts_ref_audio_base64=recording)
+        assert (prepared["ignored"], prepared["voice_note"]) == ([], CLONED)
+        await caller.says("prepare", system_prompt="Again.")
+        assert (await caller.hears())["ignored"] == ["ref_audio_base64"]
+    assert seat.request is not None
+    assert seat.request.sample == VoiceSample(sound)
+
+
+async def test_a_speaker_that_cannot_imitate_a_recording_says_who_speaks(open_server: Open):
+    seat, speech = Seat(), SpeechService(Seats())
+    async with open_server(seat, speech=speech) as server, server.connect() as caller:
+        prepared = await caller.prepares(ref_audio_base64=SECOND)
+        assert "the voice low speaks instead" in prepared["voice_note"]
+    assert seat.request is not None
+    assert seat.request.sample is None
 
 
 async def test_who_waits_is_told_where_and_may_prepare_meanwhile(open_server: Open):
@@ -175,12 +206,20 @@ async def test_trouble_is_said_and_the_session_goes_on(open_server: Open):
 # Pictures
 
 
-async def test_without_eyes_there_are_no_sessions_with_pictures(open_server: Open):
-    async with open_server(Seat()) as server, server.connect("omni_1") as caller:
-        error = await caller.hears()
-        assert error["code"] == "modality_unsupported"
-        assert "adx_" in error["error"]
-        assert (await caller.is_closed())[0] == 1008
+@pytest.mark.parametrize("id", ["omni_1", "adx_1", "kitchen"])
+async def test_without_eyes_a_session_hears_all_the_same(open_server: Open, id: str):
+    async with open_server(Seat()) as server, server.connect(id) as caller:
+        assert (await caller.prepares())["model"] == "mini"
+        await caller.says("audio_chunk", audio_base64=SECOND, frame_base64_list=[JPEG])
+        told = [await caller.hears(), await caller.hears()]
+        [error] = [message for message in told if message["type"] == "error"]
+        [result] = [message for message in told if message["type"] == "result"]
+        assert (error["code"], error["param"]) == ("modality_unsupported", "frame_base64_list")
+        assert "goes on with sound" in error["error"]
+        assert result["vision_slices"] == 0
+        # Once is enough: a camera sends a picture a second.
+        await caller.says("video_frame", frame=JPEG)
+        assert (await caller.speaks(frame_base64_list=[JPEG]))["type"] == "result"
 
 
 async def test_pictures_belong_to_the_turn_they_fall_in(open_server: Open):
@@ -199,18 +238,26 @@ async def test_pictures_belong_to_the_turn_they_fall_in(open_server: Open):
     assert next(type(part) for part in request.messages[-1].parts) is ImagePart
 
 
-async def test_a_session_of_sound_alone_takes_no_pictures(open_server: Open):
-    async with open_server(Seat(), cards=(SEEING,)) as server, server.connect() as caller:
-        await caller.prepares()
-        assert (await caller.speaks(frame_base64_list=[JPEG]))["vision_slices"] == 0
-        await caller.says("video_frame", frame=JPEG)
-        assert (await caller.hears())["code"] == "modality_unsupported"
+async def test_the_first_picture_brings_a_model_that_sees_it(open_server: Open):
+    seat, generate = Seat(), FakeGenerate(words("A cat."))
+    async with (
+        open_server(seat, generate=generate, cards=(MINI, SEEING)) as server,
+        server.connect("adx_1") as caller,
+    ):
+        assert (await caller.prepares())["model"] == "mini"
+        assert (await caller.speaks(frame_base64_list=[JPEG]))["vision_slices"] == 1
+        seat.say(call_events.ReplyRequested(0, 1, 1, 1, "what is that"))
+        await seat.until(3)
+    [request] = generate.requests
+    assert request.model == "seeing"
+    assert next(type(part) for part in request.messages[-1].parts) is ImagePart
 
 
-async def test_a_model_without_eyes_is_refused_by_name(open_server: Open):
+async def test_a_model_that_was_named_keeps_the_session(open_server: Open):
     async with open_server(Seat(), cards=(MINI, SEEING)) as server, server.connect("omni_1") as caller:
-        error = await caller.prepares(model="mini")
-        assert (error["code"], error["param"]) == ("modality_unsupported", "model")
+        assert (await caller.prepares(model="mini"))["model"] == "mini"
+        await caller.says("video_frame", frame=JPEG)
+        assert "Name seeing in prepare" in (await caller.hears())["error"]
 
 
 # Pauses
@@ -267,4 +314,73 @@ async def test_nobody_keeps_a_seat_without_preparing(open_server: Open, monkeypa
         assert await caller.hears() == {"type": "queue_done"}
         assert (await caller.hears())["code"] == "session_unprepared"
         assert (await caller.is_closed())[0] == 1000
+    assert seat.gone
+
+
+def test_a_cameras_pictures_go_to_a_connected_server_only_where_somebody_chose_it():
+    far = msgspec.structs.replace(SEEING, name="far", upstream="hosted")
+    assert duplex_eyes.seeing([MINI, SEEING, far]) is SEEING
+    assert duplex_eyes.seeing([far, MINI]) is far
+    assert duplex_eyes.seeing([MINI, far]) is None
+
+
+# Switched off
+
+
+async def off(*ids: str) -> AppRegistry:
+    apps = AppRegistry()
+    for id in ids:
+        await apps.switch(id, False)
+    return apps
+
+
+@pytest.mark.parametrize(("switched", "id"), [("omni", "omni_1"), ("audio_duplex", "adx_1")])
+async def test_a_mode_that_is_off_takes_no_new_sessions(open_server: Open, switched: str, id: str):
+    async with open_server(Seat(), apps=await off(switched)) as server, server.connect(id) as caller:
+        error = await caller.hears()
+        assert error["code"] == "app_disabled"
+        assert "An admin has switched off" in error["error"]
+        assert await caller.is_closed() == (1008, "app_disabled")
+
+
+async def test_an_id_that_says_nothing_may_use_what_is_on(open_server: Open):
+    apps = await off("omni")
+    async with open_server(Seat(), cards=(SEEING,), apps=apps) as server, server.connect("x") as caller:
+        await caller.prepares()
+        assert (await caller.speaks())["type"] == "result"
+        await caller.says("video_frame", frame=JPEG)
+        assert (await caller.hears())["code"] == "app_disabled"
+        await caller.says("video_frame", frame=JPEG)
+        await apps.switch("audio_duplex", False)
+        assert (await caller.hears())["type"] == "app_disabled"
+        assert (await caller.is_closed())[0] == 1000
+
+
+async def test_a_running_session_is_told_and_ends_after_its_reply(
+    open_server: Open, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(duplex_session, "CHECK_INTERVAL", 0.01)
+    seat, apps = Seat(), AppRegistry()
+    async with open_server(seat, apps=apps) as server, server.connect() as caller:
+        await caller.prepares()
+        seat.say(
+            call_events.State(0, "speaking"),
+            call_events.ReplyAudioStarted(0, 1),
+            call_events.ReplyText(0, 1, "One two."),
+            call_events.ReplyAudio(0, 1, SPOKEN * 2),
+            call_events.ReplyAudioEnded(0, 1, 48000),
+        )
+        await seat.until(1)
+        assert (await caller.speaks())["samples"] == 24000
+        await apps.switch("audio_duplex", False)
+        told = await caller.hears()
+        assert (told["type"], told["app_id"]) == ("app_disabled", "audio_duplex")
+        # The rest of the reply still comes.
+        seat.say(call_events.State(0, "listening"))
+        rest = [await caller.speaks()]
+        while not rest[-1]["end_of_turn"]:
+            rest.append(await caller.speaks())
+        assert sum(result["samples"] for result in rest) == 24000
+        assert await caller.hears() == {"type": "stopped", "session_id": "adx_1", "reason": "app_disabled"}
+        assert await caller.is_closed() == (1000, "app_disabled")
     assert seat.gone

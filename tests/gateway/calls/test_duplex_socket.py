@@ -32,6 +32,7 @@ async def test_a_lost_client_takes_its_session_over(open_server: Open):
         async with server.connect() as caller:
             await caller.prepares(system_prompt="Be kind.")
             await caller.speaks()
+            caller.breaks_off()
         seat.say(call_events.ReplyAudioStarted(0, 1), call_events.ReplyAudio(0, 1, SPOKEN))
         await seat.until(2)
         async with server.connect() as again:
@@ -50,7 +51,21 @@ async def test_a_session_nobody_comes_back_to_ends(open_server: Open, monkeypatc
     async with open_server(seat) as server:
         async with server.connect() as caller:
             await caller.prepares()
+            caller.breaks_off()
         await seat.is_left()
+
+
+@pytest.mark.parametrize("code", [1000, 1001, 1005])
+async def test_who_closes_has_left_and_the_next_one_gets_the_seat(open_server: Open, code: int):
+    """Seats were kept for half a minute for clients that would not come back."""
+    seat, another = Seat(), Seat()
+    async with open_server(seat, another) as server:
+        async with server.connect() as caller:
+            await caller.prepares()
+            await caller.closes(code)
+        await seat.is_left()
+        async with server.connect() as caller:
+            assert "resumed" not in await caller.prepares()
 
 
 async def test_a_silent_client_is_as_good_as_lost(open_server: Open, monkeypatch: pytest.MonkeyPatch):

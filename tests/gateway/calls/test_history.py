@@ -33,6 +33,16 @@ def test_asking_remembers_nothing():
     assert history.messages == ()
 
 
+def test_what_was_said_last_is_known_without_the_instructions():
+    history = EphemeralHistory("Be kind.", "m", ())
+    history.add_user_turn("hi")
+    history.add_reply("Hello.", "", "spoken")
+    assert history.recent_text() == "hi Hello."
+    for _ in range(9):
+        history.add_user_turn("x" * 300)
+    assert len(history.recent_text()) == 1000
+
+
 def test_begun_again_it_has_forgotten_what_was_said():
     history = EphemeralHistory("Be kind.", "m", ())
     history.add_user_turn("hi")

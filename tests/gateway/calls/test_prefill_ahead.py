@@ -22,7 +22,7 @@ class Reader:
         self.cancelled = 0
         self.go = anyio.Event()
 
-    async def __call__(self, request: ChatRequest) -> None:
+    async def __call__(self, request: ChatRequest, user: str) -> None:
         self.read.append(request.messages[-1].text)
         try:
             await self.go.wait()
@@ -33,7 +33,7 @@ class Reader:
 
 async def test_one_prompt_is_read_at_a_time_and_the_newest_next():
     reader = Reader()
-    ahead = PrefillAhead(reader)
+    ahead = PrefillAhead(reader, "ada")
     async with anyio.create_task_group() as tasks:
         for text in ("tell", "tell me", "tell me a"):
             ahead.start(prompt(text), tasks)
@@ -45,7 +45,7 @@ async def test_one_prompt_is_read_at_a_time_and_the_newest_next():
 
 async def test_the_reply_waits_for_what_is_read_of_its_own_prompt():
     reader = Reader()
-    ahead = PrefillAhead(reader)
+    ahead = PrefillAhead(reader, "ada")
     begun = anyio.Event()
 
     async def reply() -> None:
@@ -65,7 +65,7 @@ async def test_the_reply_waits_for_what_is_read_of_its_own_prompt():
 
 async def test_what_is_of_no_use_any_more_is_ended():
     reader = Reader()
-    ahead = PrefillAhead(reader)
+    ahead = PrefillAhead(reader, "ada")
     async with anyio.create_task_group() as tasks:
         ahead.start(prompt("tell me"), tasks)
         await anyio.wait_all_tasks_blocked()
@@ -75,7 +75,7 @@ async def test_what_is_of_no_use_any_more_is_ended():
 
 
 async def test_after_a_lost_session_there_is_nothing_to_wait_for():
-    ahead = PrefillAhead(Reader())
+    ahead = PrefillAhead(Reader(), "ada")
     async with anyio.create_task_group() as tasks:
         ahead.start(prompt("tell"), tasks)
         await anyio.wait_all_tasks_blocked()
@@ -85,7 +85,7 @@ async def test_after_a_lost_session_there_is_nothing_to_wait_for():
 
 
 async def test_where_nothing_can_be_read_ahead_nothing_is():
-    ahead = PrefillAhead(None)
+    ahead = PrefillAhead(None, "ada")
     async with anyio.create_task_group() as tasks:
         ahead.start(prompt("tell"), tasks)
     await ahead.finish(prompt("tell"))

@@ -477,7 +477,7 @@ async def test_a_clients_own_tool_asks_nobody_and_is_shown_to_nobody():
 async def test_the_prompt_is_read_ahead_of_what_the_caller_says_so_far():
     read: list[ChatRequest] = []
 
-    async def ahead(request: ChatRequest) -> None:
+    async def ahead(request: ChatRequest, user: str) -> None:
         read.append(request)
 
     seat = FakeLease()

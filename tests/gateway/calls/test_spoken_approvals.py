@@ -12,12 +12,29 @@ def approval_of(
     return Approval("a", "", "c", server=server, tool=tool, arguments=arguments, **more)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("text", ["Yes.", "yes, please", "Okay!", "Ja.", "ja, mach das", "Go ahead."])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Yes.",
+        "yes, please",
+        "Okay!",
+        "Ja.",
+        "ja, mach das",
+        "Go ahead.",
+        "Oui, d’accord.",
+        "Vas-y !",
+        "Sí, claro.",
+        "¡Sí!",
+    ],
+)
 def test_a_clear_yes_is_one(text: str) -> None:
     assert parse_consent(text) is True
 
 
-@pytest.mark.parametrize("text", ["No.", "no, don't", "no, don’t", "Nein danke.", "Lieber nicht", "cancel"])
+@pytest.mark.parametrize(
+    "text",
+    ["No.", "no, don't", "no, don’t", "Nein danke.", "Lieber nicht", "cancel", "Non merci.", "Mejor no."],
+)
 def test_a_clear_no_is_one(text: str) -> None:
     assert parse_consent(text) is False
 

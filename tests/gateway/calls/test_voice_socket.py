@@ -7,19 +7,32 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from typing import Any, ClassVar
 
 import anyio
+import msgspec
 import pytest
 from fastapi import FastAPI
 from starlette.websockets import WebSocketDisconnect, WebSocketState
 from tests.gateway.fake_seats import FakeGenerate, FakeLease, FakeSeats, words
+from tests.gateway.fake_voice_worker import CARD, Seats
+from tests.gateway.recording_stand_in import Lookers
+from tests.support.sample_files import tone, wav_file
+from tests.support.store_fixtures import clock, memory
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from duologue.config.voice import VoiceSettings
+from duologue.errors import Problem
+from duologue.gateway.apps.app_registry import AppRegistry
 from duologue.gateway.calls import voice_socket
 from duologue.gateway.calls.voice_socket import MAX_AUDIO_FRAME, CallServices, VoiceSocket, router
 from duologue.gateway.models.registry import ModelRegistry
+from duologue.gateway.speech.service import SpeechService
+from duologue.gateway.speech.voice_library import VoiceLibrary
+from duologue.store.stores import Store
 from duologue.values import call_events
 from duologue.values.requests import ModelCard
+from duologue.values.speech import SpeechCard, SpeechEngineStatus, VoiceSample
+
+__all__ = ["clock", "memory"]
 
 pytestmark = pytest.mark.anyio
 
@@ -32,6 +45,9 @@ class Caller:
 
     async def says(self, kind: str, **fields: Any) -> None:
         await self.socket.send(json.dumps({"type": kind, **fields}))
+
+    async def says_raw(self, frame: str) -> None:
+        await self.socket.send(frame)
 
     async def hears(self) -> Any:
         with anyio.fail_after(5):
@@ -174,6 +190,16 @@ async def test_a_model_that_is_not_here_is_said_before_anybody_waits(ring: Ring)
         assert (await caller.is_closed())[0] == 1013
 
 
+@pytest.mark.parametrize(
+    "frame", ["{", "[]", "null", '"start"', '{"type": 1}', '{"type": "start", "model": 1}', "\x00", "{}"]
+)
+async def test_a_first_message_that_is_wrong_closes_as_wrong_and_not_as_busy(ring: Ring, frame: str):
+    async with ring(FakeLease()) as caller:
+        await caller.says_raw(frame)
+        await caller.hears_until("error")
+        assert (await caller.is_closed())[0] == 1007
+
+
 async def test_a_wrong_message_is_answered_and_the_call_goes_on(ring: Ring):
     seat = FakeLease()
     async with ring(seat) as caller:
@@ -278,3 +304,171 @@ async def test_a_client_that_reads_nothing_cannot_stay_by_it(monkeypatch: pytest
     await serve_stalled(socket, seat, VoiceSettings(session_s=0.01))
     assert seat.gone
     assert socket.closed == (1000, "call_too_long")
+
+
+async def test_calls_that_are_switched_off_are_refused(ring: Ring):
+    apps = AppRegistry()
+    await apps.switch("audio_duplex", False)
+    async with ring(FakeLease(), apps=apps) as caller:
+        error = (await caller.hears_until("error"))[-1]
+        assert error["code"] == "app_disabled"
+        assert await caller.is_closed() == (1008, "app_disabled")
+
+
+async def test_a_call_is_told_that_calls_are_off_and_ends_after_its_reply(ring: Ring):
+    seat, apps = FakeLease(), AppRegistry()
+    async with ring(seat, apps=apps) as caller:
+        await caller.says("start")
+        seat.say(call_events.State(0, "speaking"))
+        while (await caller.hears())["type"] != "status" or seat.request is None:
+            pass
+        await apps.switch("audio_duplex", False)
+        told = (await caller.hears_until("app_disabled"))[-1]
+        assert told["app_id"] == "audio_duplex"
+        assert not seat.gone
+        seat.say(call_events.State(0, "listening"))
+        assert await caller.is_closed() == (1000, "app_disabled")
+    assert seat.gone
+
+
+async def test_without_omni_a_call_takes_no_pictures(ring: Ring):
+    apps = AppRegistry()
+    await apps.switch("omni", False)
+    async with ring(FakeLease(), apps=apps) as caller:
+        await caller.says("start")
+        await caller.says("video_frame", frame="/9j/4AAQSkZJRg==")
+        assert (await caller.hears_until("error"))[-1]["code"] == "app_disabled"
+
+
+async def test_a_call_is_recorded_from_its_start_if_its_client_asks_for_it(ring: Ring):
+    seat, lookers = FakeLease(), Lookers()
+    async with ring(seat, recordings=lookers) as caller:
+        await caller.says("start", features=["played"], record=True)
+        assert (await caller.hears_until("recording"))[-1] == {
+            "type": "recording",
+            "epoch": 0,
+            "on": True,
+            "recording_id": "r1",
+        }
+        await caller.socket.send(b"\1\0")
+        await seat.until(1)
+        seat.say(call_events.State(0, "hearing"))
+        await caller.hears_until("status")
+    assert lookers.begun == [
+        {"user": "ada", "kind": "call", "conversation": "", "marks": True, "at_once": False}
+    ]
+    [looker] = lookers.lookers
+    with anyio.fail_after(5):
+        await looker.closed.wait()
+    assert looker.seen == [call_events.MicrophoneAudio(b"\1\0"), call_events.State(0, "hearing")]
+
+
+async def test_a_call_is_not_recorded_unless_its_client_asks_for_it(ring: Ring):
+    seat, lookers = FakeLease(), Lookers()
+    async with ring(seat, recordings=lookers) as caller:
+        await caller.says("start")
+        await caller.says("text", text="hi")
+        await seat.until(1)
+    assert lookers.begun == []
+
+
+async def test_recording_is_switched_on_and_off_while_the_call_goes_on(ring: Ring):
+    seat, lookers = FakeLease(), Lookers()
+    async with ring(seat, recordings=lookers) as caller:
+        await caller.says("start")
+        await caller.says("text", text="before")
+        await seat.until(1)
+        await caller.says("record", on=True)
+        await caller.hears_until("recording")
+        await caller.says("text", text="between")
+        await caller.says("record", on=False)
+        off = (await caller.hears_until("recording"))[-1]
+        assert (off["on"], off["recording_id"], off["reason"]) == (False, "r1", "stopped")
+        await caller.says("text", text="after")
+        await seat.until(3)
+    assert lookers.lookers[0].seen == [call_events.Typed("between")]
+    assert lookers.begun[0]["at_once"] is True
+
+
+async def test_a_recording_that_ends_by_itself_is_told_and_the_call_goes_on(ring: Ring):
+    seat, lookers = FakeLease(), Lookers()
+    async with ring(seat, recordings=lookers) as caller:
+        await caller.says("start", record=True)
+        await caller.hears_until("recording")
+        lookers.lookers[0].on_end("disk_full")
+        assert (await caller.hears_until("recording"))[-1]["reason"] == "disk_full"
+        await caller.says("text", text="still here")
+        assert await seat.until(1) == [call_events.Typed("still here")]
+
+
+async def test_a_call_that_may_not_be_recorded_is_a_call_all_the_same(ring: Ring):
+    seat = FakeLease()
+    refused = Problem("Recording is switched off.", code="recording_forbidden", status=403)
+    async with ring(seat, recordings=Lookers(refused)) as caller:
+        await caller.says("start", record=True)
+        messages = await caller.hears_until("recording")
+        assert messages[-2]["code"] == messages[-1]["reason"] == "recording_forbidden"
+        assert messages[-1]["on"] is False
+        await caller.says("text", text="hi")
+        assert await seat.until(1) == [call_events.Typed("hi")]
+
+
+async def test_a_server_without_recordings_says_so(ring: Ring):
+    async with ring(FakeLease()) as caller:
+        await caller.says("start", record=True)
+        assert (await caller.hears_until("recording"))[-1]["reason"] == "recording_unavailable"
+
+
+SOUND = tone(16_000, 1.5)
+BY_TEXT = msgspec.structs.replace(CARD, clones=True, clones_by_text=True)
+"""A speaker that must know what is said in a recording."""
+DEAF = msgspec.structs.replace(BY_TEXT, recogniser=SpeechEngineStatus())
+
+
+@pytest.mark.parametrize(
+    ("card", "known", "said", "kinds", "note"),
+    [
+        (BY_TEXT, "", VoiceSample(SOUND, "good morning"), ["transcription"], ""),
+        (BY_TEXT, "hello", VoiceSample(SOUND, "hello"), [], ""),
+        (msgspec.structs.replace(BY_TEXT, clones_by_text=False), "", VoiceSample(SOUND), [], ""),
+        (DEAF, "", None, [], "could not be written down. The voice low speaks instead."),
+    ],
+)
+async def test_what_is_said_in_a_recorded_voice_is_written_down_once_at_the_calls_start(
+    ring: Ring,
+    memory: Any,
+    clock: Any,
+    card: SpeechCard,
+    known: str,
+    said: VoiceSample | None,
+    kinds: list[str],
+    note: str,
+):
+    library = VoiceLibrary(most=1)
+    library.use(Store(memory, clock).custom_voices)
+    voice = await library.add("ada", wav_file(SOUND), name="Me", statement="Yes.", text=known)
+    seats, seat = Seats("good morning", card=card), FakeLease()
+    async with ring(seat, speech=SpeechService(seats, None, library)) as caller:
+        await caller.says("start", voice=voice.id)
+        await caller.says("text", text="hi")
+        await seat.until(1)
+        told = (await caller.hears_until("voice"))[-1]["voice_note"] if note else ""
+    assert seat.request is not None
+    assert (seat.request.sample, seats.kinds) == (said, kinds)
+    assert told.endswith(note)
+
+
+async def test_a_recogniser_that_fails_does_not_end_the_call(ring: Ring, memory: Any, clock: Any):
+    library = VoiceLibrary(most=1)
+    library.use(Store(memory, clock).custom_voices)
+    voice = await library.add("ada", wav_file(SOUND), name="Me", statement="Yes.", text="")
+    seats, seat = (
+        Seats("", card=BY_TEXT, fails=Problem("It broke.", code="engine_failed", status=500)),
+        FakeLease(),
+    )
+    async with ring(seat, speech=SpeechService(seats, None, library)) as caller:
+        await caller.says("start", voice=voice.id)
+        await caller.says("text", text="hi")
+        await seat.until(1)
+    assert seat.request is not None
+    assert seat.request.sample is None

@@ -21,6 +21,8 @@ from tests.gateway.fake_voice_worker import WORD, Seats
 from duologue.config.settings import LimitSettings
 from duologue.errors import Problem
 from duologue.gateway.dialects.chat_completions import router
+from duologue.gateway.media.fitted_generate import FittedGenerate
+from duologue.gateway.media.fitter import MediaFitter
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.speech.service import SpeechService
 from duologue.http.error_responses import problem_body, problem_status
@@ -53,7 +55,9 @@ USAGE = Usage(input=7, output=3, cached=2, reasoning=1)
 def application(script: Any, **options: Any) -> FastAPI:
     app = FastAPI()
     models = ModelRegistry(lambda: (MINI, PLAIN), {"gpt-4o": "mini"})
-    app.include_router(router(script, models, clock=lambda: 1700000000.5, **options))
+    fitter = MediaFitter(options.get("speech") or SpeechService(None))
+    generate = FittedGenerate(script, models.resolve, fitter)
+    app.include_router(router(generate, models, clock=lambda: 1700000000.5, **options))
 
     async def answer(request: Request, problem: Exception) -> JSONResponse:
         return JSONResponse(problem_body(problem, request.url.path), problem_status(problem))
@@ -625,4 +629,4 @@ async def test_sound_that_is_none_is_refused_by_its_place(script: Any, connect: 
     async with connect(speech=SpeechService(Seats())) as client:
         with pytest.raises(openai.BadRequestError) as caught:
             await client.chat.completions.create(model="mini", messages=messages)
-    assert caught.value.param == "messages[0].content[0].input_audio"
+    assert caught.value.param == "messages[0].content[0]"

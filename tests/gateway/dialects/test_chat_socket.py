@@ -18,9 +18,12 @@ from websockets.exceptions import ConnectionClosed
 
 from duologue.config.settings import Chat, LimitSettings
 from duologue.errors import Problem
+from duologue.gateway.apps.app_registry import AppRegistry
 from duologue.gateway.calls.voice_socket import CallServices
 from duologue.gateway.dialects import chat_socket
 from duologue.gateway.dialects.chat_socket import router
+from duologue.gateway.media.fitted_generate import FittedGenerate
+from duologue.gateway.media.fitter import MediaFitter
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.speech.service import SpeechService
 from duologue.values import call_events
@@ -65,7 +68,9 @@ class Talker:
 
 def application(script: Any, **options: Any) -> Any:
     app = FastAPI()
-    app.include_router(router(script, ModelRegistry(lambda: [MINI], {"gpt": "mini"}), **options))
+    models = ModelRegistry(lambda: [MINI], {"gpt": "mini"})
+    fitter = MediaFitter(options.get("speech") or SpeechService(None))
+    app.include_router(router(FittedGenerate(script, models.resolve, fitter), models, **options))
 
     async def with_state(scope: Any, receive: Any, send: Any) -> None:
         scope["state"] = {"request_id": "r-1", "user": "ada"}
@@ -245,7 +250,7 @@ async def test_a_disconnect_is_noticed_while_queued_and_while_generating(
         ),
         (
             {"messages": [{"role": "user", "content": [{"type": "image", "data": "iVBORw0KGgo="}]}]},
-            "unsupported",
+            "modality_unsupported",
         ),
     ],
 )
@@ -415,6 +420,38 @@ async def test_a_client_that_does_not_read_is_not_written_for(script: Any) -> No
     assert len(sent) == 10
 
 
+@pytest.mark.parametrize("last", [Done("stop"), Failed("worker_lost", "The worker ended.", 503)])
+@pytest.mark.parametrize("messages", [0, 1, 2, 3])
+async def test_a_client_that_leaves_before_any_message_is_no_error(
+    script: Any, last: Done | Failed, messages: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """`messages`: how many it takes first, of the four that there are."""
+    script.plays(Prefilled(7), TextDelta("one"), TextDelta(" two"), last)
+    frames = [{"type": "websocket.connect"}]
+    frames.append({"type": "websocket.receive", "text": json.dumps({"messages": HELLO})})
+    sent: list[str] = []
+
+    async def receive() -> dict[str, Any]:
+        if not frames:
+            await anyio.sleep_forever()
+        return frames.pop(0)
+
+    async def send(message: dict[str, Any]) -> None:
+        if message["type"] == "websocket.send":
+            if len(sent) == messages:
+                raise OSError("The client is gone.")
+            sent.append(message["text"])
+
+    scope = {
+        "type": "websocket", "path": "/ws/chat", "headers": [], "query_string": b"", "subprotocols": [],
+        "scheme": "ws", "server": ("test", 80), "asgi": {},
+    }  # fmt: skip
+    with anyio.fail_after(30):
+        await application(script)(scope, receive, send)
+    assert (len(sent), script.running) == (messages, 0)
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
+
+
 # Spoken replies
 
 
@@ -537,7 +574,7 @@ async def test_without_a_recogniser_sound_is_refused_by_its_place(script: Any, c
     async with call() as talker:
         await talker.asks(messages=saying())
         error = await talker.hears()
-    assert (error["code"], error["param"]) == ("unsupported", "messages[0].content[0]")
+    assert (error["code"], error["param"]) == ("modality_unsupported", "messages[0].content[0]")
 
 
 # Calls at this address
@@ -616,3 +653,39 @@ async def test_a_socket_that_is_greeted_and_then_silent_is_closed(
         await talker.hears()
         await talker.hears()
         assert await talker.is_closed() == (1008, "nothing was sent")
+
+
+async def test_chats_that_are_switched_off_are_refused(script: Any, call: Call) -> None:
+    apps = AppRegistry()
+    await apps.switch("turnbased", False)
+    async with call(apps=apps) as talker:
+        await talker.asks(id="q")
+        error = await talker.hears()
+        assert (error["code"], error["id"]) == ("app_disabled", "q")
+        assert await talker.is_closed() == (1008, "app_disabled")
+    assert script.requests == []
+
+
+async def test_the_running_reply_is_finished_when_chats_are_switched_off(script: Any, call: Call) -> None:
+    go, apps = anyio.Event(), AppRegistry()
+    script.plays(Started("mini"), Prefilled(7, 2), go, TextDelta("Hello"), Done("stop", Usage(7, 3, 2)))
+    async with call(apps=apps) as talker:
+        await talker.asks()
+        await talker.hears_until("prefill_done")
+        await apps.switch("turnbased", False)
+        told = await talker.hears()
+        assert (told["type"], told["app_id"]) == ("app_disabled", "turnbased")
+        go.set()
+        assert (await talker.hears_until("done"))[-1]["text"] == "Hello"
+        assert await talker.is_closed() == (1000, "app_disabled")
+
+
+async def test_an_idle_socket_is_closed_when_chats_are_switched_off(script: Any, call: Call) -> None:
+    apps = AppRegistry()
+    script.plays(*REPLY)
+    async with call(apps=apps) as talker:
+        await talker.asks()
+        await talker.hears_until("done")
+        await apps.switch("turnbased", False)
+        assert (await talker.hears())["type"] == "app_disabled"
+        assert await talker.is_closed() == (1000, "app_disabled")

@@ -2,17 +2,19 @@
 
 from array import array
 
+import msgspec
 import pytest
 from tests.gateway.fake_seats import FakeGenerate, words
 from tests.gateway.fake_voice_worker import CARD, Seats
 
-from duologue.errors import NotFound, Unsupported
+from duologue.errors import NotFound, Unavailable, Unsupported
 from duologue.gateway.dialects.reply import ReplyPipeline
 from duologue.gateway.speech.service import SpeechService
-from duologue.values.events import AudioDelta, Done, TextDelta
-from duologue.values.messages import AudioPart, ImagePart, Message, TextPart, user
+from duologue.gateway.speech.voice_choice import VoiceChoice
+from duologue.values.events import AudioDelta, Done, Event, TextDelta
+from duologue.values.messages import AudioPart, ImagePart, Message, user
 from duologue.values.requests import ChatRequest, ModelCard
-from duologue.values.speech import SpeechRequest, TranscribedPart
+from duologue.values.speech import SpeechCard, SpeechEngineStatus, SpeechRequest, VoiceSample
 
 pytestmark = pytest.mark.anyio
 
@@ -25,32 +27,33 @@ async def test_the_request_goes_to_the_model_of_the_card_as_it_is() -> None:
     generate = FakeGenerate(words("Hi."))
     pipeline = ReplyPipeline(generate, SpeechService(None))
     plan = pipeline.plan(MINI, HELLO, None)
-    transcripts: list[tuple[TranscribedPart, ...]] = []
-    async with pipeline.run(plan, transcripts.append) as batches:
+    async with pipeline.run(plan) as batches:
         events = [event async for batch in batches for _, event in batch]
     assert events == words("Hi.")
     assert [(request.model, request.messages) for request in generate.requests] == [("mini", HELLO.messages)]
-    assert transcripts == []
 
 
-async def test_audio_is_transcribed_before_the_model_is_asked() -> None:
-    generate = FakeGenerate(words("Hi."))
-    pipeline = ReplyPipeline(generate, SpeechService(Seats("good morning")))
-    plan = pipeline.plan(MINI, ChatRequest((Message("user", (RECORDING,)),)), None)
-    assert plan.transcribe
-    transcripts: list[tuple[TranscribedPart, ...]] = []
-    async with pipeline.run(plan, transcripts.append) as batches:
-        assert transcripts == [(TranscribedPart(0, 0, "good morning"),)]
-        assert [event async for batch in batches for _, event in batch] == words("Hi.")
-    assert generate.requests[0].messages[0].parts == (TextPart("good morning"),)
+async def test_sound_is_admitted_where_it_will_be_written_down() -> None:
+    spoken = ChatRequest((Message("user", (RECORDING,)),))
+    ReplyPipeline(FakeGenerate(), SpeechService(Seats())).plan(MINI, spoken, None)
+    with pytest.raises(Unsupported) as info:
+        ReplyPipeline(FakeGenerate(), SpeechService(None)).plan(MINI, spoken, None)
+    assert info.value.code == "modality_unsupported"
+    broken = SpeechCard(
+        recogniser=SpeechEngineStatus("failed", "some", detail="No model."), speaker=CARD.speaker
+    )
+    with pytest.raises(Unavailable, match="No model"):
+        ReplyPipeline(FakeGenerate(), SpeechService(Seats(card=broken))).plan(MINI, spoken, None)
+    hears = ModelCard("omni", "scripted", 2048, modalities=("text", "audio"))
+    ReplyPipeline(FakeGenerate(), SpeechService(Seats(card=broken))).plan(hears, spoken, None)
 
 
 async def test_a_spoken_reply_has_its_sound_before_its_end() -> None:
     pipeline = ReplyPipeline(FakeGenerate(words("Hi there.")), SpeechService(Seats()))
-    speech = pipeline.resolve_voice(SpeechRequest(open=True))
+    speech, choice = await pipeline.choose_voice(MINI, SpeechRequest(open=True), (), "anna")
     assert speech is not None
-    assert pipeline.voice_for(speech) == CARD.default_voice
-    async with pipeline.run(pipeline.plan(MINI, HELLO, speech), print) as batches:
+    assert choice == VoiceChoice("", None, CARD.default_voice)
+    async with pipeline.run(pipeline.plan(MINI, HELLO, speech)) as batches:
         events = [event async for batch in batches for _, event in batch]
     assert [type(event) for event in events] == [TextDelta, AudioDelta, AudioDelta, Done]
 
@@ -61,8 +64,63 @@ async def test_what_the_model_or_the_voice_cannot_do_is_refused_before_anything_
     with pytest.raises(Unsupported, match="image"):
         pipeline.plan(MINI, ChatRequest((Message("user", (ImagePart(b""),)),)), None)
     with pytest.raises(NotFound):
-        pipeline.resolve_voice(SpeechRequest(voice="hal", open=True))
+        await pipeline.choose_voice(MINI, SpeechRequest(voice="hal", open=True), (), "anna")
     with pytest.raises(Unsupported, match=r"duologue\[voice\]"):
-        ReplyPipeline(generate, SpeechService(None)).resolve_voice(SpeechRequest(open=True))
-    assert ReplyPipeline(generate, SpeechService(None)).resolve_voice(None) is None
+        await ReplyPipeline(generate, SpeechService(None)).choose_voice(
+            MINI, SpeechRequest(open=True), (), "anna"
+        )
+    assert await ReplyPipeline(generate, SpeechService(None)).choose_voice(MINI, None, (), "anna") == (
+        None,
+        None,
+    )
     assert generate.requests == []
+
+
+OMNI = ModelCard("omni", "remote", 0, outputs=("text", "audio"))
+
+
+async def test_a_model_that_speaks_is_not_spoken_over() -> None:
+    own: list[Event] = [TextDelta("Hi."), AudioDelta(b"\1\0" * 9), Done("stop")]
+    generate, seats = FakeGenerate(own), Seats()
+    pipeline = ReplyPipeline(generate, SpeechService(seats))
+    speech, choice = await pipeline.choose_voice(OMNI, SpeechRequest(voice="Cherry", open=True), (), "anna")
+    assert choice == VoiceChoice("Cherry", None, "Cherry")
+    request = msgspec.structs.replace(HELLO, spoken=True)
+    async with pipeline.run(pipeline.plan(OMNI, request, speech)) as batches:
+        assert [event async for batch in batches for _, event in batch] == own
+    [asked] = generate.requests
+    assert (asked.speak_as, asked.spoken) == ("Cherry", False)
+    assert seats.requests == []
+
+
+async def test_it_needs_no_voice_here() -> None:
+    pipeline = ReplyPipeline(FakeGenerate(words("Hi.")), SpeechService(None))
+    speech, _ = await pipeline.choose_voice(OMNI, SpeechRequest(open=True), (), "anna")
+    assert speech == SpeechRequest(open=True)
+
+
+async def test_who_asks_for_a_voice_of_this_server_gets_that_one() -> None:
+    generate, seats = FakeGenerate(words("Hi there.")), Seats()
+    pipeline = ReplyPipeline(generate, SpeechService(seats))
+    asked = SpeechRequest(voice=CARD.voices[0].name, open=True)
+    speech, _ = await pipeline.choose_voice(OMNI, asked, (), "anna")
+    async with pipeline.run(pipeline.plan(OMNI, HELLO, speech)) as batches:
+        events = [event async for batch in batches for _, event in batch]
+    assert any(isinstance(event, AudioDelta) for event in events)
+    assert generate.requests[0].speak_as is None
+    assert len(seats.requests) == 1
+
+
+def test_a_recording_is_imitated_here() -> None:
+    service = SpeechService(Seats())
+    assert service.leaves_speaking_to(OMNI, SpeechRequest(open=True))
+    assert not service.leaves_speaking_to(OMNI, SpeechRequest(open=True, sample=VoiceSample(b"")))
+    assert not service.leaves_speaking_to(MINI, SpeechRequest(open=True))
+
+
+async def test_a_model_that_speaks_only_writes_where_nobody_asked_for_sound() -> None:
+    generate = FakeGenerate(words("Hi."))
+    pipeline = ReplyPipeline(generate, SpeechService(None))
+    async with pipeline.run(pipeline.plan(OMNI, HELLO, None)) as batches:
+        assert [event async for batch in batches for _, event in batch] == words("Hi.")
+    assert generate.requests[0].speak_as is None

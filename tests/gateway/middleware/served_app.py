@@ -12,7 +12,7 @@ from duologue.gateway.middleware.host_check import AllowedHosts
 
 ALLOWED = AllowedHosts(["chat.example"], ["https://friend.example"])
 LIMIT = 1000
-LARGER = {"/v1/files/echo": (3 * LIMIT, "limits.file_mb")}
+LARGER = {"/v1/files/echo": (3 * LIMIT, "limits.file_mb"), "/v1/tiny/echo": (10, "")}
 
 
 def application() -> FastAPI:
@@ -22,6 +22,7 @@ def application() -> FastAPI:
     async def hello(name: str) -> dict[str, str]:
         return {"id": telemetry.request_id.get()}
 
+    @app.post("/v1/tiny/echo")
     @app.post("/v1/files/echo")
     @app.post("/v1/echo")
     async def echo(request: Request) -> dict[str, int]:

@@ -44,3 +44,11 @@ async def test_a_path_may_have_a_limit_of_its_own(port):
         refused = await http.post("/v1/files/echo", content=b"x" * 4 * LIMIT)
     assert refused.status_code == 413
     assert "limits.file_mb" in refused.json()["error"]["message"]
+
+
+@pytest.mark.anyio
+async def test_a_limit_without_a_setting_is_told_in_bytes(port):
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as http:
+        refused = await http.post("/v1/tiny/echo", content=b"x" * 11)
+    assert refused.status_code == 413
+    assert "larger than 10 bytes" in refused.json()["error"]["message"]

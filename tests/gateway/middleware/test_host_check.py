@@ -283,3 +283,47 @@ async def test_a_page_at_this_machine_does_not_come_in_by_speaking_like_the_prox
     told = {"Host": host, "X-Forwarded-For": "203.0.113.7", "X-Forwarded-Host": "chat.example"}
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
         assert (await http.get("/hello/you", headers=told)).status_code == status
+
+
+def browser(site: str, mode: str, dest: str) -> tuple[str, ...]:
+    """What browsers say about why they send a request."""
+    return (f"Sec-Fetch-Site: {site}", f"Sec-Fetch-Mode: {mode}", f"Sec-Fetch-Dest: {dest}")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("fields", "status"),
+    [
+        (browser("cross-site", "no-cors", "image"), 403),
+        (browser("cross-site", "no-cors", "script"), 403),
+        (browser("cross-site", "no-cors", "style"), 403),
+        (browser("cross-site", "no-cors", "empty"), 403),
+        (browser("cross-site", "cors", "font"), 403),
+        (browser("cross-site", "navigate", "iframe"), 403),
+        (browser("cross-site", "navigate", "embed"), 403),
+        (browser("cross-site", "navigate", "object"), 403),
+        (("Sec-Fetch-Site: cross-site",), 403),
+        (browser("cross-site", "navigate", "document"), 200),
+        (browser("cross-site", "same-origin", "empty"), 200),
+        (browser("same-site", "no-cors", "image"), 200),
+        (browser("same-origin", "no-cors", "image"), 200),
+        (browser("none", "navigate", "document"), 200),
+        ((*browser("cross-site", "cors", "empty"), "Origin: https://friend.example"), 200),
+    ],
+)
+async def test_other_sites_may_link_here_and_load_nothing(port, fields, status):
+    assert (await ask(port, request_of("localhost", *fields)))[0] == status
+
+
+@pytest.mark.anyio
+async def test_a_form_of_another_site_is_refused_without_an_origin_too(port):
+    fields = browser("cross-site", "navigate", "document")
+    request = request_of("localhost", *fields).replace(b"GET /hello/you", b"POST /v1/echo")
+    assert (await ask(port, request))[0] == 403
+
+
+@pytest.mark.anyio
+async def test_files_of_the_preview_are_for_frames_without_an_origin(port):
+    fields = browser("cross-site", "no-cors", "script")
+    request = request_of("localhost", *fields).replace(b"/hello/you", b"/preview/frame.js")
+    assert (await ask(port, request))[0] == 404

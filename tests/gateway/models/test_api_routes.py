@@ -2,24 +2,45 @@
 
 import threading
 from pathlib import Path
+from typing import cast
 
 import anyio
 import httpx
 import pytest
 from fastapi import FastAPI
 from fastapi.responses import JSONResponse
+from tests.support.store_fixtures import Clock, memory
 from tests.support.tiny_model import TinyModel, write_tiny_model
 
 from duologue.errors import Problem
 from duologue.gateway.models.api_routes import READ_AGAIN, ModelEvent, router
 from duologue.gateway.models.downloads import Downloads
+from duologue.gateway.models.loader import Load, Loader, LoadRequest, LoadState
+from duologue.gateway.models.registry import ModelRegistry
+from duologue.gateway.models.remembered import STOPPED_WHILE_LOADING, RememberedModels
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.scheduler import Scheduler
+from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.http.event_log import EventLog, EventNumbers, NumberedEvent
 from duologue.models.fit import Hardware
+from duologue.store.remembered_loads import RememberedLoads
 from duologue.wire.worker_protocol import LoadSpec
 
+__all__ = ["memory"]
 pytestmark = pytest.mark.anyio
+
+
+class PlayedLoader:
+    """Every load is ready at once."""
+
+    def __init__(self) -> None:
+        self.wanted: list[LoadRequest] = []
+
+    async def load(self, wanted: LoadRequest) -> Load:
+        self.wanted.append(wanted)
+        load = Load(wanted.name, WorkerStatus("worker_1", wanted.name, "llama", "cpu"))
+        load.step = LoadState("ready", 1.0)
+        return load
 
 
 class Desk:
@@ -35,7 +56,20 @@ class Desk:
         self.role = "admin"
         self.app = FastAPI()
         look = lambda folder, processes: (Hardware(4, 16 * 10**9, 10**12), "a machine")  # noqa: E731
-        self.app.include_router(router(self.pool, self.folder, self.downloads, self.events, look))
+        self.remembered = RememberedModels(self.pool.prefer)
+        self.loader = PlayedLoader()
+        self.app.include_router(
+            router(
+                self.pool,
+                self.folder,
+                self.downloads,
+                self.events,
+                look,
+                loader=cast(Loader, self.loader),
+                remembered=self.remembered,
+                models=ModelRegistry(self.pool.cards),
+            )
+        )
 
         @self.app.exception_handler(Problem)
         async def answer(request, problem):
@@ -60,7 +94,8 @@ async def http(desk):
 async def test_everything_is_one_picture(desk, http):
     body = (await http.get("/api/models")).json()
     assert set(body) == {
-        *("folder", "hardware", "engines", "loaded", "here", "unfinished", "available", "downloads")
+        *("folder", "hardware", "proposed", "loaded", "remembered", "here", "unfinished", "available"),
+        "downloads",
     }
     assert body["hardware"]["words"] == "a machine"
     assert {row["name"]: row["loaded"] for row in body["here"]}["tiny"] == ["worker_0"]
@@ -90,11 +125,15 @@ async def test_the_event_loop_asks_the_disk_nothing(desk, http, monkeypatch):
         ("POST", "/api/models/downloads"),
         ("DELETE", "/api/models/downloads/d_1"),
         ("DELETE", "/api/models/tiny"),
+        ("PUT", "/api/models/default"),
+        ("POST", "/api/models/remembered/tiny/retry"),
+        ("DELETE", "/api/models/remembered/tiny"),
     ],
 )
 async def test_all_of_it_is_for_admins(desk, http, method, path):
     desk.role = "user"
-    answer = await http.request(method, path, json={"what": "a/b"} if method == "POST" else None)
+    body = {"POST": {"what": "a/b"}, "PUT": {"name": "tiny"}}.get(method)
+    answer = await http.request(method, path, json=body)
     assert (answer.status_code, answer.json()["code"]) == (403, "admin_needed")
     assert desk.path.exists()
 
@@ -114,6 +153,8 @@ async def test_a_download_is_taken_shown_and_stopped(desk, http):
         "left": None,
         "error": None,
         "started": 0.0,
+        "use": False,
+        "loading": None,
     }
     assert (await http.get("/api/models")).json()["downloads"] == [row]
     assert (await http.delete("/api/models/downloads/d_1")).json()["state"] == "stopped"
@@ -174,3 +215,40 @@ async def test_events_are_numbered_and_end_with_their_log(desk, http):
         tasks.start_soon(close)
         answer = await http.get("/api/models/events", headers={"Last-Event-ID": "0"})
     assert answer.text == 'id: 1\ndata: {"type":"loaded"}\n\n'
+
+
+@pytest.fixture
+async def remembering(desk, memory):
+    """A server that started after it had died while it was loading `tiny`."""
+    store = RememberedLoads(memory, Clock())
+    await store.begin("tiny", {"context": 256}, another=False, user="anna")
+    await desk.remembered.open(store, ["other"])
+
+
+async def test_a_loaded_model_becomes_the_default(desk, http):
+    desk.pool._enrol(LoadSpec("worker_1", "scripted", "other"), 1)
+    answer = await http.put("/api/models/default", json={"name": "other"})
+    assert (answer.status_code, answer.json()) == (200, {"default": "other"})
+    rows = (await http.get("/api/models")).json()["loaded"]
+    assert [(row["name"], row["default"], row["remembered"]) for row in rows] == [
+        ("other", True, False),
+        ("tiny", False, False),
+    ]
+    refused = await http.put("/api/models/default", json={"name": "nobody"})
+    assert (refused.status_code, refused.json()["code"]) == (404, "model_not_found")
+
+
+async def test_a_load_that_failed_is_listed_tried_again_and_forgotten(desk, http, remembering):
+    body = (await http.get("/api/models")).json()
+    assert body["remembered"] == [{"name": "tiny", "failed": STOPPED_WHILE_LOADING, "count": 1}]
+    answer = await http.post("/api/models/remembered/tiny/retry", json={"force": True, "stream": False})
+    assert (answer.status_code, answer.json()["status"]) == (200, "finished")
+    [wanted] = desk.loader.wanted
+    assert (wanted.name, wanted.sizes.context, wanted.force, wanted.user) == ("tiny", 256, True, "local")
+    assert wanted.repeats > 0
+    gone = await http.delete("/api/models/remembered/tiny")
+    assert (gone.status_code, gone.json()) == (200, {"forgotten": "tiny"})
+    assert (await http.get("/api/models")).json()["remembered"] == []
+    for method, path in (("DELETE", ""), ("POST", "/retry")):
+        answer = await http.request(method, f"/api/models/remembered/tiny{path}")
+        assert (answer.status_code, answer.json()["code"]) == (404, "model_not_found")

@@ -2,9 +2,10 @@
 
 import pytest
 from tests.support.tiny_model import TinyModel, write_tiny_model
+from tests.support.tiny_projectors import write_projector
 
 from duologue.config import load
-from duologue.errors import BadRequest, ModelNotFound, Unsupported
+from duologue.errors import BadRequest, ModelNotFound, StartFailed, Unsupported
 from duologue.gateway.models.available import AvailableModels, Sizes, named_files, path_of
 from duologue.gateway.workers.load_specs import load_specs
 from duologue.wire.worker_protocol import LoadSpec
@@ -128,3 +129,25 @@ def test_memory_is_counted_for_the_file_and_for_the_context_that_is_asked_for(tm
 
 def test_only_a_local_model_has_a_file():
     assert path_of(LoadSpec("w", "remote", "m", {"model": "m"})) is None
+
+
+def test_the_projector_beside_a_model_counts_and_one_of_the_settings_belongs_to_their_model(tmp_path):
+    path = put(tmp_path, "tiny.gguf")
+    mine = write_tiny_model(tmp_path / "mine.gguf", TinyModel())
+    eyes = write_projector(tmp_path / "eyes.gguf")
+    found = loadables(tmp_path, model=str(mine), mmproj=str(eyes))
+    configured = found.prepare(found.find("mine"), Sizes())
+    assert configured.load_spec.options["mmproj"] == str(eyes)
+    assert configured.size > mine.stat().st_size + eyes.stat().st_size
+    alone = found.prepare(found.find("tiny"), Sizes())
+    assert "mmproj" not in alone.load_spec.options
+    write_projector(path.with_name("mmproj-tiny.gguf"))
+    assert found.prepare(found.find("tiny"), Sizes()).size > alone.size
+    without = loadables(tmp_path, model=str(mine), mmproj="none")
+    assert without.prepare(without.find("tiny"), Sizes()).size == alone.size
+
+
+def test_a_projector_that_does_not_fit_is_refused_before_anything_starts(tmp_path):
+    mine = write_tiny_model(tmp_path / "mine.gguf", TinyModel())
+    with pytest.raises(StartFailed, match="projector for a model of width 32"):
+        loadables(tmp_path, model=str(mine), mmproj=str(write_projector(tmp_path / "odd.gguf", embedding=32)))

@@ -11,7 +11,9 @@ from tests.support.tiny_model import TinyModel, write_tiny_model
 
 from duologue.errors import BadRequest, Busy, EngineFailed, ModelNotFound, NotFound, Unavailable
 from duologue.gateway.models import downloads as module
-from duologue.gateway.models.downloads import WAITING, Download, Downloads, Work, hub_download
+from duologue.gateway.models.download_journal import DownloadJournal
+from duologue.gateway.models.download_work import Work, hub_download
+from duologue.gateway.models.downloads import WAITING, Download, Downloads
 from duologue.models.fit import Hardware
 from duologue.models.hub.resume import Stopped
 
@@ -290,3 +292,93 @@ async def test_a_pause_between_two_tries_ends_when_it_is_stopped(hub, tmp_path):
 
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
+
+
+class FakeUse:
+    """Loads models as the test says."""
+
+    def __init__(self) -> None:
+        self.loaded: list[tuple[str, str]] = []
+        self.problem: Exception | None = None
+        self.end = anyio.Event()
+
+    async def __call__(self, name, user, progress) -> None:
+        self.loaded.append((name, user))
+        progress(0.5)
+        await self.end.wait()
+        if self.problem is not None:
+            raise self.problem
+
+
+async def test_what_is_to_be_used_is_loaded_when_it_is_complete():
+    fetch, use = FakeFetch(), FakeUse()
+    fetch.ends["a/one"] = None
+    async with download_queue(fetch, use=use) as (downloads, _):
+        assert downloads.enqueue("a/one", use=True, user="ann").use
+        await until(lambda: states(downloads) == ["loading"])
+        assert (use.loaded, downloads.rows()[0].loading) == ([("one", "ann")], 0.5)
+        use.end.set()
+        await until(lambda: states(downloads) == ["done"])
+
+
+async def test_a_load_that_fails_is_a_failed_download_with_its_reason():
+    fetch, use = FakeFetch(), FakeUse()
+    fetch.ends["a/one"] = None
+    use.problem = EngineFailed("Too little memory.", code="load_failed")
+    use.end.set()
+    async with download_queue(fetch, use=use) as (downloads, _):
+        downloads.enqueue("a/one", use=True)
+        await until(lambda: states(downloads) == ["failed"])
+        assert downloads.rows()[0].error.message == "Too little memory."
+
+
+async def test_a_load_can_be_stopped():
+    fetch, use = FakeFetch(), FakeUse()
+    fetch.ends["a/one"] = None
+    async with download_queue(fetch, use=use) as (downloads, _):
+        row = downloads.enqueue("a/one", use=True)
+        await until(lambda: states(downloads) == ["loading"])
+        assert (await downloads.stop(row.id)).state == "stopped"
+
+
+async def test_a_download_goes_on_after_a_restart(tmp_path):
+    journal = tmp_path / "downloads.json"
+    async with download_queue(FakeFetch(), journal=DownloadJournal(journal)) as (downloads, _):
+        downloads.enqueue("a/one", use=True, user="ann")
+        downloads.enqueue("a/two")
+        await downloads.save()
+    fetch, use = FakeFetch(), FakeUse()
+    fetch.ends = {"a/one": None, "a/two": None}
+    use.end.set()
+    async with download_queue(fetch, use=use, journal=DownloadJournal(journal)) as (downloads, _):
+        await until(lambda: states(downloads) == ["done", "done"])
+        await until(lambda: not journal.exists())
+    assert (fetch.started, use.loaded) == (["a/one", "a/two"], [("one", "ann")])
+
+
+async def test_a_load_that_ended_the_server_is_tried_once_more_and_not_a_third_time(tmp_path):
+    journal = tmp_path / "downloads.json"
+    fetch, use = FakeFetch(), FakeUse()
+    fetch.ends["a/one"] = None
+    for loads in (1, 2):
+        async with download_queue(fetch, use=use, journal=DownloadJournal(journal)) as (downloads, _):
+            if loads == 1:
+                downloads.enqueue("a/one", use=True)
+            await until(lambda loads=loads: len(use.loaded) == loads)
+    async with download_queue(fetch, use=use, journal=DownloadJournal(journal)) as (downloads, _):
+        await until(lambda: states(downloads) == ["failed"])
+        assert downloads.rows()[0].error.code == "load_failed"
+    # The files were complete, so they are fetched once.
+    assert (fetch.started, len(use.loaded)) == (["a/one"], 2)
+
+
+async def test_what_was_stopped_is_not_resumed_and_closing_forgets_nothing(tmp_path):
+    journal = tmp_path / "downloads.json"
+    async with download_queue(FakeFetch(), journal=DownloadJournal(journal)) as (downloads, _):
+        downloads.enqueue("a/one")
+        two = downloads.enqueue("a/two")
+        await until(lambda: states(downloads) == ["running", "waiting"])
+        await downloads.stop(two.id)
+        downloads.close()
+        await until(lambda: states(downloads) == ["stopped", "stopped"])
+    assert [entry.what for entry in await DownloadJournal(journal).read()] == ["a/one"]

@@ -7,6 +7,7 @@ from tests.support.tiny_model import TinyModel, write_tiny_model
 
 from duologue.gateway.models import inventory
 from duologue.gateway.models.inventory import Headers
+from duologue.gateway.models.remembered import RememberedModels
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.scheduler import Scheduler
 from duologue.models.fit import Hardware
@@ -83,9 +84,10 @@ def test_loaded_models_are_one_row_a_worker(folder):
     view.state, view.card = "ready", ModelCard("tiny", "llama", 256, slots=2, size=99)
     pool.scheduler.worker_ready("w0", "tiny", 2, 0.0)
     pool.scheduler.request("a", "tiny", 0.0)
-    first, second = inventory.loaded_rows(pool)
+    first, second = inventory.loaded_rows(pool, RememberedModels())
     assert first == {
         "name": "tiny",
+        "title": "tiny",
         "worker": "w0",
         "engine": "llama",
         "state": "ready",
@@ -95,7 +97,10 @@ def test_loaded_models_are_one_row_a_worker(folder):
         "busy": 1,
         "context": 256,
         "size": 99,
+        "modalities": ["text"],
         "removable": True,
+        "default": True,
+        "remembered": False,
     }
     assert (second["name"], second["state"], second["size"]) == ("far", "offline", 0)
     assert inventory.users_of_files(pool.load_specs()) == {path.resolve(): ["w0"]}
@@ -103,9 +108,9 @@ def test_loaded_models_are_one_row_a_worker(folder):
 
 def test_the_last_one_of_the_settings_is_better_left_and_one_that_was_added_is_not(folder):
     pool = Pool([LoadSpec("w0", "scripted", "m")], Scheduler())
-    assert not inventory.loaded_rows(pool)[0]["removable"]
+    assert not inventory.loaded_rows(pool, RememberedModels())[0]["removable"]
     pool.workers["w0"].added = True
-    assert inventory.loaded_rows(pool)[0]["removable"]
+    assert inventory.loaded_rows(pool, RememberedModels())[0]["removable"]
 
 
 def test_what_could_be_had_is_judged_for_this_machine(folder):
@@ -113,7 +118,7 @@ def test_what_could_be_had_is_judged_for_this_machine(folder):
     rows = inventory.available_rows(folder, ROOMY)
     assert [row["name"] for row in rows] == [model.name for model in RECOMMENDED]
     assert (rows[0]["here"], rows[1]["here"], rows[0]["fit"]) == (True, False, "good")
-    assert all(row["description"] for row in rows)
+    assert all(row["description"] and row["traits"] for row in rows)
     assert inventory.available_rows(folder, None)[0]["fit"] is None
 
 
@@ -128,22 +133,23 @@ def test_the_machine_is_told_in_figures_and_words():
     assert inventory.hardware_row(None) is None
 
 
-def test_the_bundled_model_points_to_a_better_one_that_fits(folder):
+def test_a_model_is_proposed_while_the_bundled_one_answers(folder):
     pool = Pool([local("w0", folder / "duologue-mini.gguf", bundled=True)], Scheduler())
-    available = inventory.available_rows(folder, ROOMY)
-    [row] = inventory.engine_rows(pool, available, ROOMY)
-    assert (row["kind"], row["engine"], row["bundled"]) == ("chat", "llama", True)
-    proposed = next(model for model in RECOMMENDED if model.name == row["proposed"])
-    assert proposed.name in row["better"]
-    assert "duologue setup" in row["better"]
-    (folder / proposed.file).write_bytes(b"")
-    available = inventory.available_rows(folder, ROOMY)
-    assert "is installed and can be loaded" in inventory.engine_rows(pool, available, ROOMY)[0]["better"]
-    tight = inventory.engine_rows(pool, available, Hardware(1, 1, 1))[0]
-    assert (tight["proposed"], "duologue setup" in tight["better"]) == (None, True)
+    assert inventory.proposed(pool, ROOMY) == "qwen3-30b-a3b"
+    assert inventory.proposed(Pool([], Scheduler()), ROOMY) == "qwen3-30b-a3b"
+    assert inventory.proposed(pool, Hardware(1, 1, 1)) is None
+    assert inventory.proposed(pool, None) is None
 
 
-def test_another_model_needs_no_better_one_and_without_any_there_is_no_engine(folder):
+def test_another_model_needs_no_better_one(folder):
     pool = Pool([local("w0", folder / "tiny.gguf")], Scheduler())
-    assert inventory.engine_rows(pool, [], ROOMY)[0]["better"] == ""
-    assert inventory.engine_rows(Pool([], Scheduler()), [], ROOMY) == []
+    assert inventory.proposed(pool, ROOMY) is None
+
+
+def test_a_downloaded_model_has_the_name_and_title_it_had_before(folder):
+    write_tiny_model(folder / "Qwen3-4B-Q4_K_M.gguf", TinyModel())
+    _, row = inventory.files_row(folder, Headers(), [], Hardware(cores=4, memory=8 * 10**9, disk=0))["here"]
+    assert (row["name"], row["title"], row["fit"]) == ("qwen3-4b", "Qwen3 4B", "good")
+    assert [row["here"] for row in inventory.available_rows(folder, ROOMY) if row["name"] == "qwen3-4b"] == [
+        True
+    ]

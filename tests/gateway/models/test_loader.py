@@ -7,17 +7,21 @@ from typing import Any
 import anyio
 import pytest
 from tests.support.stand_in import StandIn
+from tests.support.store_fixtures import Clock, memory
 from tests.support.tiny_model import TinyModel, write_tiny_model
 
 from duologue.config import load as read_settings
 from duologue.errors import ModelNotFound, Problem, Unavailable
 from duologue.gateway.models.available import AvailableModels, Sizes
-from duologue.gateway.models.loader import Load, Loader, LoadRequest, LoadState
+from duologue.gateway.models.loader import Load, Loader, LoadRequest, LoadState, repeated
+from duologue.gateway.models.remembered import RememberedModels
 from duologue.gateway.workers.load_specs import load_specs
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.models.fit import Hardware
+from duologue.store.remembered_loads import RememberedLoads
 from duologue.values.requests import ModelCard
 
+__all__ = ["memory"]
 pytestmark = pytest.mark.anyio
 
 
@@ -53,7 +57,11 @@ class Bench:
         settings = read_settings(None, {}, {"data": str(tmp_path), "engine": "scripted"})
         self.pool = Pool()
         self.probes = []
-        self.loader = Loader(self.pool, AvailableModels(settings, load_specs(settings)), self.probe)
+        self.preferred: list[str] = []
+        self.remembered = RememberedModels(self.preferred.append)
+        self.loader = Loader(
+            self.pool, AvailableModels(settings, load_specs(settings)), self.probe, self.remembered
+        )
         self.memory = memory
 
     def probe(self, folder: Path, processes):
@@ -252,3 +260,90 @@ async def test_a_load_that_is_being_prepared_when_the_server_stops_begins_no_wor
         bench.loader.close()
         go_on.set()
     assert (met, bench.pool.added, bench.pool.removed) == (["server_stopping"], [], [])
+
+
+async def test_joining_a_load_that_is_under_way_follows_that_one(bench):
+    load = await bench.loader.load(LoadRequest("tiny"))
+    assert await bench.loader.join(LoadRequest("tiny")) is load
+    assert bench.loader.current("tiny") is load
+    assert bench.loader.current("other") is None
+
+
+async def test_joining_waits_for_the_load_of_another_model(bench):
+    await bench.loader.load(LoadRequest("tiny"))
+    joined = []
+
+    async def join():
+        joined.append(await bench.loader.join(LoadRequest("other")))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(join)
+        await anyio.wait_all_tasks_blocked()
+        assert joined == []
+        bench.becomes("worker_1", "ready")
+    assert (joined[0].name, joined[0].worker) == ("other", "worker_2")
+
+
+@pytest.fixture
+async def remembering(bench, memory):
+    """The database of the bench's loader."""
+    store = RememberedLoads(memory, Clock())
+    await bench.remembered.open(store, ["scripted"])
+    return store
+
+
+async def test_a_load_is_in_the_database_before_it_begins_and_without_a_mark_once_it_is_ready(
+    bench, remembering, monkeypatch
+):
+    at_its_beginning = []
+    real = bench.pool.add
+
+    def add(load_spec):
+        at_its_beginning.extend(bench.remembered._loads.values())
+        return real(load_spec)
+
+    monkeypatch.setattr(bench.pool, "add", add)
+    load = await bench.loader.load(LoadRequest("tiny", Sizes(context=256), user="anna"))
+    [row] = at_its_beginning
+    assert (row.name, row.sizes, row.user, row.loading) == ("tiny", {"context": 256}, "anna", True)
+    bench.becomes("worker_1", "ready")
+    await load.done()
+    [row] = await remembering.all()
+    assert (row.loading, row.failed) == (False, "")
+    assert bench.remembered.has_worker("worker_1")
+    await bench.loader.unload("tiny")
+    assert await remembering.all() == []
+
+
+async def test_a_failed_load_is_not_in_the_database(bench, remembering):
+    load = await bench.loader.load(LoadRequest("tiny"))
+    bench.becomes("worker_1", "failed", detail="It broke.")
+    with pytest.raises(Problem):
+        await load.done()
+    assert await remembering.all() == []
+
+
+async def test_a_model_becomes_the_default_once_it_is_ready_and_until_it_is_unloaded(bench, remembering):
+    load = await bench.loader.load(LoadRequest("tiny", default=True, user="anna"))
+    assert bench.remembered.default == ""
+    bench.becomes("worker_1", "ready")
+    await load.done()
+    assert bench.preferred[-1] == bench.remembered.default == "tiny"
+    await bench.loader.unload("tiny")
+    assert bench.preferred[-1] == bench.remembered.default == ""
+
+
+async def test_a_load_that_is_cut_off_by_the_end_of_the_server_is_repeated_later(bench, remembering):
+    await bench.loader.load(LoadRequest("tiny"))
+    bench.loader.close()
+    await anyio.wait_all_tasks_blocked()
+    with anyio.fail_after(30):
+        while (await remembering.all())[0].loading:
+            await anyio.lowlevel.checkpoint()
+    [row] = await remembering.all()
+    assert (row.name, row.failed) == ("tiny", "")
+
+
+async def test_the_request_of_a_remembered_load_has_its_sizes(bench, remembering):
+    row = await remembering.begin("tiny", {"context": 256, "slots": 2}, another=True, user="anna")
+    assert repeated(row) == LoadRequest("tiny", Sizes(256, 2), another=True, user="anna", repeats=row.id)

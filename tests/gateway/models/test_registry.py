@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from duologue.errors import ModelNotFound, Unavailable, Unsupported
@@ -57,6 +58,22 @@ def test_before_anything_is_loaded_the_server_is_unavailable() -> None:
     for name in ("", "mini"):
         with pytest.raises(Unavailable, match="No model is loaded"):
             models().resolve(name)
+
+
+def test_a_model_may_have_further_names_which_are_not_listed() -> None:
+    known = ModelRegistry(lambda: [MINI], find={"box/mini": MINI}.get)
+    assert known.resolve("box/mini") is MINI
+    assert known.find("box/large") is None
+    with pytest.raises(ModelNotFound) as unknown:
+        known.resolve("large")
+    assert "box/mini" not in unknown.value.message
+
+
+def test_a_sentence_names_only_the_first_of_many_models() -> None:
+    cards = [msgspec.structs.replace(MINI, name=f"model-{number}") for number in range(500)]
+    with pytest.raises(ModelNotFound, match="and 470 more") as unknown:
+        ModelRegistry(lambda: cards).resolve("large")
+    assert len(unknown.value.message) < 600
 
 
 def test_the_cards_are_asked_for_anew_each_time() -> None:

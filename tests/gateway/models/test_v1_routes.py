@@ -12,6 +12,7 @@ from duologue.errors import EngineFailed, Problem
 from duologue.gateway.models.available import AvailableModel, Sizes
 from duologue.gateway.models.loader import Load, LoadRequest, LoadState
 from duologue.gateway.models.registry import ModelRegistry
+from duologue.gateway.models.remembered import RememberedModels
 from duologue.gateway.models.v1_routes import router
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.values.requests import ModelCard
@@ -51,7 +52,15 @@ def loader() -> Loader:
 
 def client(loader, role="admin", cards=(CARD,)):
     app = FastAPI()
-    app.include_router(router(loader, Loadables(), ModelRegistry(lambda: cards), clock=lambda: 1700000000.5))
+    app.include_router(
+        router(
+            loader,
+            Loadables(),
+            ModelRegistry(lambda: cards),
+            RememberedModels(),
+            clock=lambda: 1700000000.5,
+        )
+    )
 
     @app.exception_handler(Problem)
     async def answer(request, problem):
@@ -80,6 +89,7 @@ async def test_whoever_asks_sees_the_default_model_and_what_could_be_loaded(load
         "owned_by": "duologue",
         "loaded": True,
         "bundled": True,
+        "failed": False,
     }
 
 
@@ -112,7 +122,7 @@ async def test_a_load_is_streamed_in_the_words_of_other_servers(loader):
         "stage": "ready",
         "progress": 1.0,
     }
-    assert loader.wanted == [LoadRequest("tiny", Sizes(slots=2), replace=True)]
+    assert loader.wanted == [LoadRequest("tiny", Sizes(slots=2), replace=True, user="local")]
 
 
 async def test_other_servers_names_are_understood_and_their_other_fields_are_named_as_ignored(loader):
@@ -128,7 +138,7 @@ async def test_other_servers_names_are_understood_and_their_other_fields_are_nam
         answer = await http.post("/v1/model/load", json=body)
     assert answer.headers["content-type"] == "application/json"
     assert answer.json()["ignored"] == ["cache_mode", "gpu_split"]
-    assert loader.wanted == [LoadRequest("tiny", Sizes(context=512))]
+    assert loader.wanted == [LoadRequest("tiny", Sizes(context=512), user="local")]
 
 
 async def test_a_failure_is_the_last_event_or_the_answer_itself(loader):

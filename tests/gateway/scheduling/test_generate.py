@@ -6,10 +6,11 @@ import anyio
 import pytest
 from tests.support.stand_in import StandIn
 
-from duologue.errors import QueueFull
+from duologue.errors import Busy, QueueFull
 from duologue.gateway.scheduling.generate import Generator
 from duologue.gateway.scheduling.prefix_digest import chain, opening
 from duologue.gateway.scheduling.scheduler import Moved, Scheduler
+from duologue.threads import LARGE
 from duologue.values.events import (
     Done,
     Failed,
@@ -67,6 +68,9 @@ class PlayedPool(StandIn):
         self.played = lease
         self.asked = {}
         self.returned = 0
+
+    def addressed(self, request):
+        return request
 
     @contextmanager
     def lease(self, model, **asked):
@@ -195,6 +199,9 @@ class Slots(StandIn):
     def cards(self):
         return [ModelCard("m", "scripted", 100, verbs=self._verbs)]
 
+    def addressed(self, request):
+        return request
+
     @contextmanager
     def lease(self, model, **asked):
         self.asked.append(asked)
@@ -211,7 +218,7 @@ async def test_a_prompt_is_read_ahead_into_the_slot_its_reply_will_prefer_and_no
     lease = PlayedLease(slots=1)
     pool = Slots(lease)
     seen = []
-    await Generator(pool, observe=lambda kind, event: seen.append(event)).ahead(AHEAD)
+    await Generator(pool, observe=lambda kind, event: seen.append(event)).ahead(AHEAD, "ada")
     assert len(lease.begun) == 1
     assert pool.returned == 1
     [asked] = pool.asked
@@ -251,14 +258,14 @@ def test_where_nothing_was_said_before_the_slot_is_found_by_what_opens_every_pro
     ],
 )
 async def test_where_it_helps_nobody_or_holds_somebody_up_nothing_is_read_ahead(pool, request_):
-    await Generator(pool).ahead(request_)
+    await Generator(pool).ahead(request_, "ada")
     assert pool.asked == []
 
 
 async def test_without_an_idle_slot_nothing_is_read_ahead():
     lease = PlayedLease(slots=0)
     pool = Slots(lease)
-    await Generator(pool).ahead(AHEAD)
+    await Generator(pool).ahead(AHEAD, "ada")
     assert lease.begun == []
     assert pool.returned == 1
 
@@ -271,10 +278,46 @@ async def test_whoever_comes_to_wait_ends_what_is_read_ahead():
     pool = Slots(Endless(slots=1), PlayedLease(places=[Moved("q_2", 1, 1.0, 1)]))
     relay = Generator(pool)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(relay.ahead, AHEAD)
+        tasks.start_soon(relay.ahead, AHEAD, "ada")
         await anyio.wait_all_tasks_blocked()
         assert pool.returned == 0
         async with relay(REQUEST) as batches:
             await anext(batches)
             await anyio.wait_all_tasks_blocked()
             assert pool.returned == 1
+
+
+async def test_a_large_request_is_digested_in_a_thread_and_a_small_one_at_once(monkeypatch):
+    sizes = []
+
+    async def parsing(size, function, *args, user):
+        sizes.append(size)
+        return function(*args)
+
+    monkeypatch.setattr("duologue.gateway.scheduling.generate.parsing", parsing)
+    pool = PlayedPool(PlayedLease())
+    await everything(pool)
+    large = ChatRequest((user("hello " * 10_000),), model="m")
+    async with Generator(pool)(large) as batches:
+        async for _ in batches:
+            pass
+    assert sizes[0] < LARGE < sizes[1]
+    assert pool.asked["chain"] == chain(large)
+    assert pool.asked["opening"] == opening(large)
+
+
+async def test_a_request_that_no_thread_digests_is_told_so(monkeypatch):
+    async def parsing(*_, user):
+        raise Busy("No thread.", code="busy")
+
+    monkeypatch.setattr("duologue.gateway.scheduling.generate.parsing", parsing)
+    seen = []
+    pool = PlayedPool(PlayedLease())
+    pool.cards = lambda: [ModelCard("m", "scripted", 100, verbs=("prefill",))]
+    generate = Generator(pool, observe=lambda kind, event: seen.append(event.code))
+    async with generate(REQUEST) as batches:
+        events = [event async for batch in batches for _, event in batch]
+    assert [(event.code, event.message) for event in events] == [("busy", "No thread.")]
+    assert seen == ["busy"]
+    await generate.ahead(REQUEST, "ada")
+    assert pool.asked == {}

@@ -8,14 +8,15 @@ import pytest
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
-from duologue.errors import QueueFull, Unavailable, WorkerLost
+from duologue.errors import Busy, QueueFull, Unavailable, WorkerLost
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.scheduler import Scheduler
 from duologue.gateway.workers import process
+from duologue.supervisor import restart_policy
 from duologue.values.events import Done, TextDelta
 from duologue.values.failures import RESTARTED, STOPPING, WORKER_LOST
 from duologue.values.messages import user
-from duologue.values.requests import ChatRequest, ModelCard
+from duologue.values.requests import ChatRequest, ModelCard, UpstreamModel
 from duologue.wire import worker_protocol
 from duologue.worker.connection import GatewayConnection
 
@@ -60,6 +61,10 @@ class Workers:
         """A process is gone only once this is set."""
         self.dying.set()
         self.died = anyio.Event()
+        self.counted: list[str] = []
+        """The prompts that were counted, one after another."""
+        self.counting = anyio.Event()
+        self.context = 100
 
     async def talk(self, begin, emit):
         try:
@@ -75,9 +80,13 @@ class Workers:
             self.ended.append(begin.slot)
 
     async def count(self, count):
-        if (text := count.request.messages[-1].text) == "hang":
+        text = count.request.messages[-1].text
+        self.counted.append(text)
+        if text == "hang":
             await anyio.sleep_forever()
-        return worker_protocol.Counted(count.ask, len(text), 100)
+        if text == "slow":
+            await self.counting.wait()
+        return worker_protocol.Counted(count.ask, len(text), self.context)
 
     @asynccontextmanager
     async def started(self, loadout, secret, port, log):
@@ -307,7 +316,7 @@ async def test_a_worker_whose_model_could_not_be_loaded_is_tried_again(monkeypat
 
 
 async def test_a_worker_that_keeps_dying_before_it_is_ready_refuses_and_is_tried_on(monkeypatch):
-    monkeypatch.setattr(process, "backoff", lambda failures: 0.0)
+    monkeypatch.setattr(restart_policy, "backoff", lambda failures: 0.0)
     workers = Workers()
     workers.stillborn = 1000
     async with running(monkeypatch, workers) as (pool, until):
@@ -429,6 +438,32 @@ async def test_a_count_that_takes_too_long_is_given_up(monkeypatch):
         assert met.value.code == "count_timeout"
 
 
+async def test_a_user_who_has_many_prompts_counted_keeps_nobody_waiting(monkeypatch):
+    workers = Workers()
+    async with running(monkeypatch, workers) as (pool, _), anyio.create_task_group() as tasks:
+        refused = []
+
+        async def count(text: str, name: str) -> None:
+            try:
+                await pool.count(ChatRequest((user(text),)), name)
+            except Busy:
+                refused.append(name)
+
+        for _ in range(worker_protocol.MAX_COUNTS + 10):
+            tasks.start_soon(count, "slow", "ada")
+        tasks.start_soon(count, "hello", "ben")
+        with anyio.fail_after(10):
+            while not workers.counted or not refused:
+                await anyio.lowlevel.checkpoint()
+        workers.counting.set()
+        with anyio.fail_after(10):
+            while "hello" not in workers.counted:
+                await anyio.lowlevel.checkpoint()
+        assert workers.counted[:2] == ["slow", "hello"]
+        assert set(refused) == {"ada"}
+        tasks.cancel_scope.cancel()
+
+
 async def test_a_pool_that_stops_counts_no_more(monkeypatch):
     async with running(monkeypatch, Workers()) as (pool, _):
         await pool.stop(0)
@@ -480,6 +515,23 @@ async def test_a_worker_that_is_removed_ends_what_it_runs_and_refuses_who_waits(
         assert pool.scheduler.tasks(pool.now()) == []
 
 
+async def test_a_worker_that_is_retired_ends_what_it_runs_in_peace(monkeypatch):
+    async with running(monkeypatch, Workers()) as (pool, _):
+        with pool.lease("m") as lease:
+            await lent(lease)
+            lease.begin(0, ChatRequest((user("hang"),)), "r")
+            await lease.take()
+            added = pool.add(pool.load_spec("w"))
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(pool.retire, "w")
+                with anyio.fail_after(30), pool.lease("m") as other:
+                    await lent(other)
+                    assert list(pool.workers) == [added.worker, "w"]
+                    assert pool.scheduler.busy("w") == 1
+                lease.give_back()
+        assert list(pool.workers) == [added.worker]
+
+
 async def test_with_no_worker_left_nobody_waits_and_nothing_is_counted(monkeypatch):
     async with running(monkeypatch, Workers()) as (pool, _):
         await pool.remove("w")
@@ -491,6 +543,66 @@ async def test_with_no_worker_left_nobody_waits_and_nothing_is_counted(monkeypat
         assert met.value.code == "model_empty"
         with pytest.raises(KeyError):
             await pool.remove("w")
+
+
+SERVER = worker_protocol.LoadSpec("", "remote", "box", upstream="box")
+MODELS = (UpstreamModel("m", 8192), UpstreamModel("big"))
+
+
+async def test_one_worker_serves_all_models_of_a_server_and_is_told_which(monkeypatch):
+    async with running(monkeypatch, Workers()) as (pool, until):
+        view = pool.add(SERVER)
+        pool.set_models(view.worker, MODELS)
+        await until(lambda: view.state == "ready")
+        assert [card.name for card in pool.cards()] == ["m", "box/m", "big"]
+        for name, own in (("box/m", "m"), ("big", "big"), ("box/big", "big")):
+            request = pool.addressed(ChatRequest((user("hi"),), model=name))
+            assert request.upstream_model == own
+            with pool.lease(request.model) as lease:
+                await lent(lease)
+                assert pool.scheduler.busy(view.worker) == 1
+        assert pool.addressed(ChatRequest((user("hi"),), model="m")).upstream_model == ""
+
+
+async def test_models_of_a_server_share_its_slots_and_one_line(monkeypatch):
+    async with running(monkeypatch, Workers()) as (pool, until):
+        view = pool.add(SERVER)
+        pool.set_models(view.worker, MODELS)
+        await until(lambda: view.state == "ready")
+        with pool.lease("box/m") as first:
+            await lent(first)
+            with pool.lease("big") as second:
+                place = await anext(second.places())
+                assert (place.position, place.length) == (1, 1)
+
+
+async def test_a_count_has_the_context_of_the_servers_model(monkeypatch):
+    workers = Workers()
+    workers.context = 0
+    async with running(monkeypatch, workers) as (pool, until):
+        view = pool.add(SERVER)
+        pool.set_models(view.worker, MODELS)
+        await until(lambda: view.state == "ready")
+        counted = await pool.count(ChatRequest((user("hello"),), model="box/m"))
+        assert (counted.tokens, counted.context) == (5, 8192)
+
+
+async def test_a_server_that_is_disconnected_ends_what_it_runs_with_a_sentence_about_it(monkeypatch):
+    async with running(monkeypatch, Workers()) as (pool, until):
+        view = pool.add(SERVER)
+        pool.set_models(view.worker, MODELS)
+        await until(lambda: view.state == "ready")
+        with pool.lease("big") as lease, pool.lease("box/m") as waiting:
+            await lent(lease)
+            lease.begin(0, ChatRequest((user("hang"),)), "r")
+            await lease.take()
+            await pool.remove(view.worker)
+            [(_, failed)] = await lease.take()
+            assert failed.code == "model_unloaded"
+            assert "'box' was disconnected" in failed.message
+            with pytest.raises(Unavailable, match="'box' was disconnected"):
+                await lent(waiting)
+        assert [card.name for card in pool.cards()] == ["m"]
 
 
 async def test_the_default_model_is_the_first_that_is_left(monkeypatch):
@@ -602,3 +714,25 @@ def test_tickets_of_two_pools_can_be_told_apart():
         with pool.lease("m") as lease:
             tickets.append(lease.ticket)
     assert tickets == ["q_1", "q_v1"]
+
+
+def test_the_default_model_is_the_first_and_the_settings_order_is_kept_otherwise():
+    changes = []
+    specs = [worker_protocol.LoadSpec(f"w{number}", "scripted", name) for number, name in enumerate("abab")]
+    pool = Pool(specs, Scheduler(), on_change=lambda: changes.append(list(pool.workers)))
+    pool.prefer("b")
+    assert list(pool.workers) == ["w1", "w3", "w0", "w2"]
+    assert [spec.worker for spec in pool.load_specs()] == ["w1", "w3", "w0", "w2"]
+    assert [card.name for card in pool.cards()] == ["b", "a"]
+    pool.prefer("nobody")
+    pool.prefer("")
+    assert changes[-2:] == [["w0", "w1", "w2", "w3"]] * 2
+
+
+def test_a_default_that_is_known_by_the_name_of_its_engine_comes_first_once_it_is_ready():
+    specs = [worker_protocol.LoadSpec(name, "remote", name) for name in ("a", "b")]
+    pool = Pool(specs, Scheduler())
+    pool.prefer("Engine's name")
+    pool.workers["b"].card = ModelCard("Engine's name", "remote", 100)
+    pool.worker_ready(pool.workers["b"], 1)
+    assert list(pool.workers) == ["b", "a"]

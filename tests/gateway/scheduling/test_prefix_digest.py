@@ -1,5 +1,5 @@
-from duologue.gateway.scheduling.prefix_digest import chain
-from duologue.values.messages import Tool, assistant, user
+from duologue.gateway.scheduling.prefix_digest import chain, digests, opening, size
+from duologue.values.messages import ImagePart, Message, Tool, assistant, user
 from duologue.values.requests import ChatRequest
 
 
@@ -22,3 +22,15 @@ def test_another_first_message_shares_nothing():
 
 def test_other_tools_are_another_prompt():
     assert chain(request(user("a"))) != chain(request(user("a"), tools=(Tool("clock"),)))
+
+
+def test_both_digests_are_those_of_the_request():
+    asked = request(user("a"), user("b"), tools=(Tool("clock"),))
+    assert digests(asked) == (opening(asked), chain(asked))
+
+
+def test_texts_pictures_and_every_message_make_a_request_large():
+    assert size(request(user("a" * 5000))) > 5000
+    assert size(request(Message("user", (ImagePart(b"a" * 5000),)))) > 5000
+    assert size(request(*[user("")] * 1000)) > 50_000
+    assert size(request(user("hello"))) < 1000

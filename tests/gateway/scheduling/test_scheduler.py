@@ -26,6 +26,19 @@ def test_the_second_waits_first_in_line_and_is_served_when_the_slot_returns():
     assert queue.release("a", "w", 0, 2.0) == [Granted("b", "w", (0,))]
 
 
+def test_a_worker_that_drains_keeps_what_runs_and_gets_nothing_new():
+    queue = up(slots=2)
+    queue.request("a", "m", 0.0)
+    queue.worker_ready("v", "m", 1, 1.0)
+    queue.worker_draining("w", 2.0)
+    assert queue.request("b", "m", 3.0) == [Granted("b", "v", (0,))]
+    [moved] = queue.request("c", "m", 4.0)
+    assert isinstance(moved, Moved)
+    assert queue.release("a", "w", 0, 5.0) == []
+    assert queue.busy("w") == 0
+    assert queue.release("b", "v", 0, 6.0) == [Granted("c", "v", (0,))]
+
+
 def test_far_back_in_a_long_line_not_every_step_is_told():
     queue = Scheduler(1000)
     queue.worker_ready("w", "m", 1, 0.0)
@@ -67,6 +80,15 @@ def test_a_full_queue_refuses_and_says_which_setting_rules_it():
     assert isinstance(refused, Refused)
     assert refused.code == "queue_full"
     assert "queue.limit" in refused.message
+
+
+def test_a_full_queue_says_when_a_place_is_likely_to_be_free():
+    queue = up(limit=1)
+    queue.request("a", "m", 0.0)
+    queue.request("b", "m", 0.0)
+    [refused] = queue.request("c", "m", 5.0)
+    assert isinstance(refused, Refused)
+    assert refused.retry_after == queue.estimator.expected("chat") - 5.0
 
 
 def test_a_starting_worker_keeps_its_line():
@@ -290,7 +312,7 @@ class AnyOrder(RuleBasedStateMachine):
 
 
 TestAnyOrder = AnyOrder.TestCase
-TestAnyOrder.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+TestAnyOrder.settings = settings(max_examples=150, stateful_step_count=40)
 
 
 def test_the_reply_of_a_call_goes_ahead_of_the_line():

@@ -1,30 +1,41 @@
 """The voice as the dialects use it: seats taken and given back, and what cannot be had refused at once."""
 
+from collections.abc import AsyncGenerator
+
 import anyio
 import msgspec
 import pytest
 from tests.gateway.fake_voice_worker import CARD, WORD, Seats
+from tests.support.sample_files import tone, wav_file
+from tests.support.store_fixtures import clock, memory
 
 from duologue.config.voice import VoiceSettings
 from duologue.errors import NotFound, Problem, QueueFull, Unavailable, Unsupported
 from duologue.gateway.speech.service import SpeechService
-from duologue.media import chunks
-from duologue.media.encoder import encode_file
+from duologue.gateway.speech.voice_choice import CLONED
+from duologue.gateway.speech.voice_library import VoiceLibrary
+from duologue.store.stores import Store
+from duologue.values.audio import to_float32
 from duologue.values.events import Failed
+from duologue.values.messages import AudioPart
 from duologue.values.speech import (
     SpeechCard,
     SpeechEngineStatus,
     SpeechRequest,
     TranscriptionRequest,
     Voice,
+    VoiceSample,
 )
+
+__all__ = ["clock", "memory"]
 
 pytestmark = pytest.mark.anyio
 
 
-def recording(seconds: float) -> chunks.AudioChunks:
-    data = encode_file("wav", b"\1\0" * round(16_000 * seconds), 16_000)
-    return chunks.AudioChunks(data, "audio/wav", minutes=10)
+async def chunks(*seconds: float) -> AsyncGenerator[bytes]:
+    """Chunks of a recording, of these lengths."""
+    for length in seconds:
+        yield b"\1\0" * round(16_000 * length)
 
 
 async def spoken(speech: SpeechService, text: str) -> int:
@@ -88,15 +99,15 @@ async def test_a_full_line_is_told():
         await spoken(SpeechService(seats), "one")
 
 
-async def test_a_recording_is_written_down_passage_by_passage_in_one_seat(monkeypatch):
-    monkeypatch.setattr(chunks, "LONGEST", 16_000)
-    monkeypatch.setattr(chunks, "SEARCHED", 8_000)
+async def test_a_recording_is_written_down_passage_by_passage_in_one_seat():
     seats = Seats("hello there", "how are", "you")
     speech = SpeechService(seats)
     asked = TranscriptionRequest(b"", "en", "a hint", True)
-    async with speech.transcribe_recording(recording(2.0), asked) as pieces:
+    async with speech.transcribe_recording(chunks(1.0, 0.6, 0.4), asked) as pieces:
         heard = [piece async for piece in pieces]
-    *texts, transcript = heard
+    *texts, recording = heard
+    transcript = recording.transcript
+    assert recording.seconds == pytest.approx(2.0)
     assert texts == ["hello there", " how are", " you"]
     assert transcript.text == "hello there how are you"
     assert seats.kinds == ["transcription"]
@@ -158,6 +169,7 @@ async def test_the_view_shows_what_there_is():
     view = SpeechService(Seats(), VoiceSettings(voice="high")).view()
     assert (view["state"], view["default_voice"], view["languages"]) == ("ready", "high", ["en-US"])
     assert view["voices"][0] == {"name": "low", "language": "en", "description": "Low."}
+    assert view["turn_end"]["standing"] == "absent"
     assert view["speaker"] == {
         "standing": "ready",
         "engine": "scripted",
@@ -192,3 +204,74 @@ async def test_what_is_there_is_told_of_each_engine():
         "speech": True,
         "transcription": False,
     }
+
+
+async def test_one_users_recordings_leave_seats_for_the_others():
+    seats = Seats(*["one two"] * 21)
+    seats.hold = anyio.Event()
+    speech = SpeechService(seats, VoiceSettings(seats=8))
+
+    async def transcribe(user: str) -> None:
+        await speech.transcribe(b"\0\0" * 16_000, user=user)
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(20):
+            tasks.start_soon(transcribe, "ann")
+        tasks.start_soon(transcribe, "ben")
+        await anyio.wait_all_tasks_blocked()
+        assert seats.lent == 3  # two of ann's, and ben's
+        seats.hold.set()
+    assert len(seats.kinds) == 21
+
+
+CLONING = msgspec.structs.replace(CARD, clones=True)
+SOUND = tone(16_000, 1.5)
+RECORDING = AudioPart(to_float32(SOUND), 16_000)
+
+
+async def test_a_recording_that_came_with_the_request_is_what_is_spoken_like():
+    speech = SpeechService(Seats(card=CLONING), VoiceSettings(voice="high"))
+    request, choice = await speech.choose_voice(SpeechRequest("one", "low"), "anna", RECORDING)
+    assert request == SpeechRequest("one", "high", sample=VoiceSample(SOUND))
+    assert (choice.name, choice.note) == ("", CLONED)
+
+
+async def test_a_speaker_that_cannot_imitate_it_does_not_even_look_at_it():
+    speech = SpeechService(Seats())
+    request, choice = await speech.choose_voice(SpeechRequest("one"), "anna", AudioPart(b"", 16_000))
+    assert request == SpeechRequest("one")
+    assert (choice.name, choice.sample) == ("low", None)
+    assert "the voice low speaks instead" in choice.note
+
+
+async def test_while_the_voice_loads_the_recording_is_passed_on():
+    speech = SpeechService(Seats(card=None, state="loading"))
+    request, _ = await speech.choose_voice(SpeechRequest("one"), "anna", RECORDING)
+    assert request.sample == VoiceSample(SOUND)
+
+
+async def test_a_voice_by_its_id_is_its_owners(memory, clock):
+    library = VoiceLibrary(most=1)
+    library.use(Store(memory, clock).custom_voices)
+    voice = await library.add("anna", wav_file(SOUND), name="Me", statement="Yes.", text="one two")
+    speech = SpeechService(Seats(card=CLONING), None, library)
+    request, choice = await speech.choose_voice(SpeechRequest("one", voice.id), "anna")
+    assert request == SpeechRequest("one", "", sample=VoiceSample(SOUND, "one two"))
+    assert (choice.name, choice.note) == (voice.id, "")
+    with pytest.raises(NotFound) as caught:
+        await speech.choose_voice(SpeechRequest("one", voice.id), "ben")
+    assert caught.value.code == "voice_not_found"
+
+
+async def test_what_is_said_in_a_recording_is_written_down_where_the_speaker_must_know_it():
+    card = msgspec.structs.replace(CLONING, clones_by_text=True)
+    for sample, text, kinds in (
+        (VoiceSample(SOUND), "good morning", ["transcription", "speech"]),
+        (VoiceSample(SOUND, "hello"), "hello", ["speech"]),
+    ):
+        seats = Seats("good morning", card=card)
+        async with SpeechService(seats).speak(SpeechRequest("one", sample=sample)):
+            pass
+        spoken = seats.requests[-1]
+        assert isinstance(spoken, SpeechRequest)
+        assert (spoken.sample, seats.kinds) == (VoiceSample(SOUND, text), kinds)

@@ -10,10 +10,11 @@ from websockets.asyncio.server import ServerConnection, serve
 from duologue.errors import Busy, Problem, Unavailable, WorkerLost
 from duologue.gateway.workers.connection import LeaseInbox, Stream, WorkerConnection
 from duologue.notifier import Notifier
+from duologue.values.call_events import Played
 from duologue.values.events import Done, Failed, TextDelta
 from duologue.values.failures import STOPPING, WORKER_LOST
 from duologue.values.messages import ImagePart, Message, user
-from duologue.values.requests import ChatRequest
+from duologue.values.requests import ChatRequest, Sampling
 from duologue.wire import worker_protocol
 
 pytestmark = pytest.mark.anyio
@@ -103,6 +104,32 @@ async def test_both_sockets_are_opened_with_the_secret():
     async def body(peer, connection):
         assert sorted(peer.paths) == ["/bulk", "/live"]
         assert peer.authorization == ["Bearer secret"] * 2
+
+    await connected(body)
+
+
+async def test_a_control_that_cannot_be_encoded_is_dropped_and_the_others_still_arrive():
+    async def body(peer, connection):
+        stream = begin(connection, LeaseInbox(), [])
+        stream.send((Played(reply=10**400, samples=1),))
+        stream.send((Played(reply=1, samples=2),))
+        await peer.until(lambda: len(peer.received) == 2)
+        assert peer.received[1].controls == (Played(reply=1, samples=2),)
+        assert not peer.losses
+
+    await connected(body)
+
+
+async def test_a_request_that_cannot_be_encoded_leaves_no_stream_behind():
+    async def body(peer, connection):
+        with pytest.raises(OverflowError):
+            begin(
+                connection, LeaseInbox(), [], ChatRequest((user("hello"),), sampling=Sampling(seed=10**400))
+            )
+        closed: list[Stream] = []
+        begin(connection, LeaseInbox(), closed)
+        connection.interrupt(STOPPING)
+        assert len(connection._streams) == 1
 
     await connected(body)
 

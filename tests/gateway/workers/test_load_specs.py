@@ -5,6 +5,8 @@ from duologue.config import Settings, load
 from duologue.errors import StartFailed
 from duologue.gateway.workers import load_specs as module
 from duologue.gateway.workers.load_specs import load_specs, voice_load_spec
+from duologue.models.placement import Card
+from duologue.models.voice_packs import SMART_TURN, find_pack
 
 
 def settings(tmp_path, **flags):
@@ -73,3 +75,72 @@ def test_whoever_sets_another_engine_wants_a_voice(tmp_path, monkeypatch):
             voice_load_spec(Settings.model_validate({"data": tmp_path, "voice": {kind: {"engine": engine}}}))
             is not None
         )
+
+
+def test_a_packs_file_for_the_ends_of_turns_is_used_where_the_settings_ask_for_it_and_name_none(tmp_path):
+    pack = find_pack("german")
+
+    def turn_end(**environ):
+        environ = {f"DUOLOGUE_VOICE__TURN_END__{name}": value for name, value in environ.items()}
+        settings = load(None, {"DUOLOGUE_VOICE__ENABLED": "true", **environ}, {"data": str(tmp_path)})
+        return voice_load_spec(settings, pack).options["turn_end"]
+
+    assert turn_end() == turn_end(ENABLED="false", MODEL="mine.onnx") == {}
+    assert turn_end(ENABLED="true")["model"] == SMART_TURN.file
+    assert turn_end(ENABLED="true", MODEL="mine.onnx")["model"] == "mine.onnx"
+    assert turn_end(MODEL="mine.onnx")["model"] == "mine.onnx"
+
+
+GB = 1_000_000_000
+TWO_CARDS = (Card(0, "A", 24 * GB), Card(1, "B", 16 * GB))
+
+
+def workers(settings, cards=TWO_CARDS):
+    return [
+        (spec.worker, spec.device, spec.options.get("device")) for spec in load_specs(settings, lambda: cards)
+    ]
+
+
+def test_copies_are_workers_with_the_same_model(tmp_path):
+    specs = load_specs(settings(tmp_path, copies=2, device="cpu"))
+    assert [(spec.worker, spec.device) for spec in specs] == [("worker_0", "cpu"), ("worker_0.2", "cpu")]
+    assert specs[0].model == specs[1].model
+    assert specs[0].options == specs[1].options
+
+
+def test_a_copy_for_each_card(tmp_path):
+    assert workers(settings(tmp_path, copies="all")) == [
+        ("worker_0", "cuda:0", "cuda:0"),
+        ("worker_0.2", "cuda:1", "cuda:1"),
+    ]
+    assert workers(settings(tmp_path, copies="all"), ()) == [("worker_0", "auto", None)]
+    assert workers(settings(tmp_path, copies="all", device="cuda:1")) == [("worker_0", "cuda:1", "cuda:1")]
+    assert len(load_specs(settings(tmp_path, copies="all", engine="scripted"), lambda: TWO_CARDS)) == 1
+
+
+def test_several_models_are_placed_on_the_cards_with_room(tmp_path):
+    several = Settings.model_validate(
+        {"data": tmp_path, "workers": [{}, {"device": "cuda:0"}, {"gpu_layers": 0}, {"engine": "scripted"}]}
+    )
+    assert workers(several) == [
+        ("worker_0", "cuda:0", "cuda:0"),
+        ("worker_1", "cuda:0", "cuda:0"),
+        ("worker_2", "cpu", "cpu"),
+        ("worker_3", "auto", None),
+    ]
+
+
+def test_a_model_that_no_card_has_room_for_is_divided_and_the_log_says_so(tmp_path, caplog):
+    small = (Card(0, "A", 1000), Card(1, "B", 1000))
+    several = Settings.model_validate({"data": tmp_path, "workers": [{}, {"device": "cpu"}]})
+    assert workers(several, small) == [("worker_0", "auto", None), ("worker_1", "cpu", "cpu")]
+    assert "duologue-mini needs" in caplog.text
+
+
+def test_the_cards_are_listed_only_where_there_is_something_to_place(tmp_path):
+    def unasked():
+        raise AssertionError("it takes a second")
+
+    load_specs(settings(tmp_path), unasked)
+    load_specs(settings(tmp_path, device="cuda:1"), unasked)
+    load_specs(settings(tmp_path, engine="scripted", copies=2), unasked)

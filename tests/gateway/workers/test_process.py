@@ -14,19 +14,9 @@ from duologue.gateway.workers import process
 from duologue.wire.worker_protocol import LoadSpec
 
 
-def test_the_first_restart_is_immediate_and_later_ones_slow_down_to_half_a_minute():
-    assert [process.backoff(count) for count in (1, 2, 3, 4)] == [0.0, 0.5, 1.0, 2.0]
-    assert process.backoff(50) == 30.0
-
-
 def test_a_model_that_could_not_be_loaded_is_tried_again_ever_more_rarely():
     assert [process.retry(count) for count in (1, 2, 3)] == [30.0, 60.0, 120.0]
     assert process.retry(50) == 300.0
-
-
-def test_the_end_of_a_process_is_told_in_words():
-    assert process.ending(70) == "exit code 70"
-    assert process.ending(-9) == "signal 9, Killed"
 
 
 def test_a_taken_port_gives_the_next_free_one():

@@ -229,6 +229,9 @@ def test_a_disk_without_room_is_told_before_the_first_byte(
     with pytest.raises(Problem, match=r"needs .* and some free space") as raised:
         download(connection, address, target, watch)
     assert raised.value.code == "disk_full"
+    needed = raised.value.values["needed"]
+    assert raised.value.values == {"needed": needed, "free": 500_000_000, "folder": str(target.parent)}
+    assert needed != 0
     assert target.with_name(f"{NAME}.part").stat().st_size == 0
 
 

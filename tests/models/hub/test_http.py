@@ -68,6 +68,73 @@ def test_a_redirect_from_outside_to_this_machine_is_not_followed() -> None:
             read(connection, "https://hub.example/a")
 
 
+@pytest.mark.parametrize(
+    "host",
+    [
+        "127.0.0.1",
+        "localhost",
+        "localhost.",
+        "10.0.0.1",
+        "169.254.169.254",
+        "192.168.1.1",
+        "[::1]",
+        "[fd00::1]",
+        "0.0.0.0",
+    ],
+)
+def test_a_redirect_from_outside_into_a_private_network_is_not_followed(host: str) -> None:
+    asked: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.host)
+        return httpx.Response(302, headers={"location": f"https://{host}/secret"})
+
+    with HubConnection("https://hub.example") as connection:
+        connection._client = httpx.Client(transport=httpx.MockTransport(answer))
+        with pytest.raises(BadRequest, match="not followed"):
+            read(connection, "https://hub.example/a")
+    assert asked == ["hub.example"]
+
+
+@pytest.mark.parametrize("name", ["files.example", "xn--bcher-kva.example", "0x7f.1"])
+def test_a_redirect_to_a_name_of_a_private_address_is_not_followed_and_nothing_is_sent_there(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = socket.getaddrinfo
+    monkeypatch.setattr(socket, "getaddrinfo", lambda host, *rest: real("127.0.0.1", *rest))
+    received: list[bytes] = []
+
+    def serve(listener: socket.socket) -> None:
+        with listener.accept()[0] as client:
+            received.append(client.recv(1000))
+
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        HubConnection("https://hub.example") as connection,
+    ):
+        thread = threading.Thread(target=serve, args=(listener,), daemon=True)
+        thread.start()
+        away = f"https://{name}:{listener.getsockname()[1]}/secret"
+        outside = httpx.MockTransport(lambda request: httpx.Response(302, headers={"location": away}))
+        connection._client = httpx.Client(mounts={"https://hub.example": outside}, trust_env=False)
+        with pytest.raises(BadRequest, match="not followed") as refused:
+            read(connection, "https://hub.example/a")
+        thread.join(10)
+    assert refused.value.code == "address_refused"
+    assert received == [b""]
+
+
+def test_a_mirror_in_the_own_network_may_redirect_within_it() -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.host == "10.0.0.1":
+            return httpx.Response(302, headers={"location": "https://10.0.0.2/a"})
+        return httpx.Response(200, stream=httpx.ByteStream(b"model"))
+
+    with HubConnection("https://10.0.0.1") as connection:
+        connection._client = httpx.Client(transport=httpx.MockTransport(answer))
+        assert read(connection, "https://10.0.0.1/a") == b"model"
+
+
 def test_a_circle_of_redirects_ends(hub: Hub, connection: HubConnection) -> None:
     hub.redirects["/round"] = "/round"
     with pytest.raises(EngineFailed, match="without end"):

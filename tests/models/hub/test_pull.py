@@ -8,14 +8,17 @@ import gguf
 import pytest
 from tests.support.hub_stand_in import COMMIT, Hub
 from tests.support.tiny_model import TinyModel, write_tiny_model
+from tests.support.tiny_projectors import write_projector
 
-from duologue.errors import BadRequest, ModelNotFound, Problem
+from duologue.errors import BadRequest, EngineFailed, ModelNotFound, Problem
 from duologue.models.catalogue import find_model
 from duologue.models.fit import Hardware
 from duologue.models.hub import pull
 from duologue.models.hub.http import HubConnection
 from duologue.models.hub.pull import PulledModel, download_model, plan_download
 from duologue.models.hub.reference import HubReference, UrlReference, parse
+from duologue.models.local import remove, unfinished_downloads
+from duologue.models.projectors import find_projector
 
 TINY = HubReference("someone/Tiny-GGUF")
 
@@ -210,7 +213,7 @@ def test_no_file_takes_the_bundled_models_name(connection, hardware, hub, conten
 def test_a_listing_without_end_is_not_read_to_it(connection, hardware, hub, monkeypatch) -> None:
     monkeypatch.setattr(pull, "LARGEST_LISTING", 100)
     hub.body = b"x" * 1000
-    with pytest.raises(BadRequest, match="has no end"):
+    with pytest.raises(EngineFailed, match="has no end"):
         plan_download(connection, TINY, hardware)
 
 
@@ -221,3 +224,71 @@ def test_a_folder_that_cannot_be_made_is_told(connection, hardware, hub, tmp_pat
             connection, plan_download(connection, TINY, hardware), tmp_path / "file" / "models", watch
         )
     assert raised.value.code == "write_failed"
+
+
+@pytest.fixture
+def projector(tmp_path: Path, hub: Hub) -> bytes:
+    """A projector in the repository of the tiny model, in several forms."""
+    content = write_projector(tmp_path / "eyes.gguf").read_bytes()
+    other = write_projector(tmp_path / "ears.gguf", sees=False, hears=True).read_bytes()
+    hub.files["someone/Tiny-GGUF"] |= {
+        "mmproj-BF16.gguf": other,
+        "mmproj-F16.gguf": content,
+        "mmproj-F32.gguf": other,
+    }
+    return content
+
+
+def test_the_projector_of_a_model_comes_with_it(fetch, folder, projector, connection, hardware) -> None:
+    plan = plan_download(connection, TINY, hardware)
+    assert [name for name, _ in plan.files] == ["Tiny-Q4_K_M.gguf", "mmproj-Tiny-Q4_K_M.gguf"]
+    pulled = fetch()
+    assert plan.size == sum(path.stat().st_size for path in folder.iterdir())
+    assert (folder / "mmproj-Tiny-Q4_K_M.gguf").read_bytes() == projector
+    found = find_projector(pulled.header).projector
+    assert found is not None
+    assert found.modalities == ("image",)
+
+
+def test_it_is_fetched_for_a_model_that_is_here_already_and_then_left_alone(
+    fetch, folder, hub, projector
+) -> None:
+    eyes = {
+        name: hub.files["someone/Tiny-GGUF"].pop(name)
+        for name in list(hub.files["someone/Tiny-GGUF"])
+        if "mmproj" in name
+    }
+    fetch()
+    hub.files["someone/Tiny-GGUF"] |= eyes
+    assert not fetch().was_there
+    assert (folder / "mmproj-Tiny-Q4_K_M.gguf").is_file()
+    (folder / "mmproj-Tiny-Q4_K_M.gguf").write_bytes(b"one of my own")
+    assert fetch().was_there
+    assert (folder / "mmproj-Tiny-Q4_K_M.gguf").read_bytes() == b"one of my own"
+
+
+def test_a_projector_that_cannot_be_read_is_removed(fetch, folder, hub) -> None:
+    hub.files["someone/Tiny-GGUF"]["mmproj-F16.gguf"] = b"GGUF and no more"
+    with pytest.raises(Problem, match="projector cannot be used") as error:
+        fetch()
+    assert error.value.code == "model_unusable"
+    assert not list(folder.glob("mmproj*"))
+
+
+def test_a_model_goes_with_its_projector(fetch, folder, projector) -> None:
+    fetch()
+    name, freed = remove("Tiny-Q4_K_M", folder)
+    assert name == "Tiny-Q4_K_M"
+    assert freed > len(projector)
+    assert list(folder.iterdir()) == []
+
+
+def test_a_download_that_broke_off_at_the_projector_is_the_models(folder, tmp_path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "mmproj-Tiny-Q4_K_M.gguf.part").write_bytes(b"123")
+    (entry,) = unfinished_downloads(folder)
+    assert (entry.name, entry.size) == ("Tiny-Q4_K_M", 3)
+    (folder / "mmproj-Tiny-Q4_K_M.gguf.part").rename(folder / "mmproj-Tiny-Q4_K_M.gguf")
+    (folder / "Tiny-Q4_K_M.gguf.part").write_bytes(b"12345")
+    (entry,) = unfinished_downloads(folder)
+    assert (entry.name, entry.size) == ("Tiny-Q4_K_M", 8)

@@ -6,6 +6,7 @@ from typing import Any
 import anyio
 import pytest
 from anyio.lowlevel import checkpoint
+from msgspec import structs
 from tests.support.call_parts import ScriptedTexts, speech
 
 from duologue.errors import EngineFailed
@@ -67,6 +68,35 @@ async def test_words_come_while_they_are_spoken_and_stand_at_the_end():
     assert partials[-1] == "what time is it"
     assert caller.facts[-1] == FinalTranscript(1, "what time is it", True, caller.transcription.received)
     assert caller.recogniser.listening == 0
+
+
+class SpottingTexts(ScriptedTexts):
+    """Its transcribers spot a "stop" where they were asked to listen for one."""
+
+    @asynccontextmanager
+    async def stream(self, *, language="", prompt=""):
+        async with super().stream() as stream:
+            yield SpottingStream(stream)
+
+
+class SpottingStream:
+    def __init__(self, inner):
+        self.inner, self.stop_word, self.feed = inner, "", inner.feed
+
+    def listen_for_stop(self):
+        self.stop_word = "stop"
+
+    async def finish(self):
+        return structs.replace(await self.inner.finish(), stop_word=self.stop_word)
+
+
+@pytest.mark.parametrize(("over_reply", "spotted"), [(True, "stop"), (False, "")])
+async def test_a_stop_is_listened_for_over_a_reply_only(over_reply, spotted):
+    async with transcribing(recogniser=SpottingTexts(["ah"])) as caller:
+        caller.transcription.start(1, 0, over_reply=over_reply)
+        await caller.speak(0.5)
+        await caller.finish(1)
+    assert [final.stop_word for final in caller.finals] == [spotted]
 
 
 async def test_the_first_words_are_told_again_as_long_as_they_stay_the_same():
@@ -224,3 +254,28 @@ async def test_a_call_that_is_over_holds_no_sound():
             await caller.start(turn)
             await caller.finish(turn)
         assert caller.recogniser.finished == [0, 0]
+
+
+class ExpectingTexts(ScriptedTexts):
+    """Its transcribers can be told which words are likely."""
+
+    def __init__(self, texts):
+        super().__init__(texts)
+        self.expected = []
+
+    @asynccontextmanager
+    async def stream(self, **options):
+        async with super().stream(**options) as listener:
+            listener.expect = self.expected.append  # type: ignore[attr-defined]
+            yield listener
+
+
+async def test_a_recogniser_that_expects_words_is_given_what_was_said_lately():
+    recogniser = ExpectingTexts(["what time is it", "and the date"])
+    async with transcribing(recogniser=recogniser) as caller:
+        for turn in (1, 2):
+            await caller.start(turn)
+            await caller.speak(1.2)
+            await caller.finish(turn)
+            caller.transcription.mention("It is noon.")
+    assert recogniser.expected == [" what time is it It is noon."]

@@ -51,6 +51,7 @@ def test_a_control_states_these_facts(
         (decisions.TranscribeTurn(4, 0), None),
         (decisions.FinishTranscript(4, 0), None),
         (decisions.DiscardTurn(4, "noise"), None),
+        (decisions.EstimateTurnEnd(4, 16_000), None),
         (decisions.SaySentence(7, "One moment.", "filler"), None),
         (decisions.CommitReply(7, 100, "spoken"), None),
     ],

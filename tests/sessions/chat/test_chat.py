@@ -7,11 +7,15 @@ import anyio
 import msgspec
 import pytest
 
-from duologue.engines.scripted.language import ScriptedChatEngine, ScriptedEngine
-from duologue.errors import BadRequest
-from duologue.sessions.chat.chat import MEDIA_TOKENS, count, reply
+from duologue.engines.llama import request as llama_request
+from duologue.engines.openai_remote import server_kinds
+from duologue.engines.scripted.language import TEMPLATE, ScriptedChatEngine, ScriptedEngine, ScriptedTemplate
+from duologue.engines.templates.render_messages import RenderLimits
+from duologue.engines.templates.template_renderer import TemplateRenderer
+from duologue.errors import BadRequest, ContextExceeded
+from duologue.sessions.chat.chat import count, ignored, reply
+from duologue.sessions.chat.prompt_size import MEDIA_TOKENS
 from duologue.sessions.chat.thinking_budget import MAX_CLOSINGS, THINKING_TOKENS
-from duologue.text.templates.chat_template import ChatTemplate
 from duologue.values.events import (
     Done,
     Failed,
@@ -23,7 +27,7 @@ from duologue.values.events import (
     ToolCallDelta,
 )
 from duologue.values.messages import ImagePart, Message, TextPart, Tool, ToolCall, assistant, system, user
-from duologue.values.requests import ChatRequest, OutputFormat, Sampling
+from duologue.values.requests import ChatRequest, MediaOptions, ModelCard, OutputFormat, Sampling
 
 pytestmark = pytest.mark.anyio
 
@@ -72,7 +76,7 @@ async def test_input_tokens_count_the_generation_prompt_and_are_the_same_at_both
     messages = (system("s"), user("/say x"))
     heard = await ask(*messages)
     prefilled = next(event for event in heard if isinstance(event, Prefilled))
-    template = ScriptedEngine().template
+    template = ScriptedEngine().template.chat
     whole = template.render(messages, generation_prompt=True, thinking=None, now=NOW)
     assert prefilled.input == heard[-1].usage.input == len(whole.encode())
 
@@ -153,10 +157,11 @@ async def test_fields_the_engine_cannot_apply_are_listed():
         user("hi"),
         sampling=Sampling(length_penalty=1.1, max_tokens=5),
         unknown=("colour",),
-        unapplied=("image",),
+        unapplied=("tts.mode",),
+        media=MediaOptions(max_slices=1),
     )
     prefilled = next(event for event in heard if isinstance(event, Prefilled))
-    assert prefilled.ignored == ("length_penalty", "image", "colour")
+    assert prefilled.ignored == ("length_penalty", "max_slices", "tts.mode", "colour")
 
 
 async def test_reading_the_prompt_reports_progress():
@@ -182,7 +187,7 @@ async def test_a_prompt_that_does_not_fit_is_refused_with_both_numbers():
 
 async def test_a_part_the_model_cannot_take_is_named():
     [failed] = await ask(user("hi"), Message("user", (TextPart("look"), ImagePart(b"x"))))
-    assert failed.code == "unsupported"
+    assert failed.code == "modality_unsupported"
     assert failed.param == "messages[1].content[1]"
     assert "image" in failed.message
 
@@ -226,10 +231,30 @@ async def test_a_cancelled_turn_says_nothing_more():
 async def test_a_continued_message_is_left_open():
     heard = await ask(user("/say more"), assistant("Once upon"), continue_final=True)
     prefilled = next(event for event in heard if isinstance(event, Prefilled))
-    template = ScriptedEngine().template
+    template = ScriptedEngine().template.chat
     left_open = template.render_open((user("/say more"), assistant("Once upon")), thinking=None, now=NOW)
     assert left_open.endswith("Once upon")
     assert prefilled.input == len(left_open.encode())
+
+
+@pytest.mark.system
+async def test_a_template_that_never_ends_is_an_error_and_the_next_turn_is_written():
+    shared = "{% set n = namespace(l=[1]) %}{% for i in range(60) %}{% set n.l = [n.l, n.l] %}{% endfor %}"
+    attack = "{% if messages[0].content == 'attack' %}" + shared + "{{ n.l | tojson }}{% endif %}"
+    engine: Any = ScriptedEngine("m")
+    engine.template = TemplateRenderer(attack + TEMPLATE, limits=RenderLimits(render_seconds=1.0))
+    await engine.template.start()
+    await engine.template.compiled()
+    request = ChatRequest((user("attack"),))
+    [failed] = await ask(*request.messages, engine=engine)
+    assert (failed.code, failed.status, failed.param) == ("template_error", 400, "messages")
+    assert "took longer than 1 s" in failed.message
+    [ahead] = await ask(*request.messages, engine=engine, ahead=True)
+    assert ahead.message == failed.message
+    with pytest.raises(BadRequest, match="took longer"):
+        await count(engine, request, now=NOW)
+    assert text(await ask(user("/say hello"), engine=engine)) == "hello"
+    await engine.template.close()
 
 
 async def test_the_history_of_calls_reaches_the_model():
@@ -345,7 +370,9 @@ async def test_a_model_that_begins_to_think_again_every_time_is_let_go_in_the_en
         def generate(self, slot, tokens, generation):
             self.begun += 1
             prompt = tuple(
-                self.template.render((user(THINKS),), generation_prompt=True, thinking=None, now=NOW).encode()
+                self.template.chat.render(
+                    (user(THINKS),), generation_prompt=True, thinking=None, now=NOW
+                ).encode()
             )
             return super().generate(slot, prompt, generation)
 
@@ -400,7 +427,7 @@ class Counted(ScriptedEngine):
         self.read: list[str] = []
         self.prefilled: list[int] = []
         if template is not None:
-            self.template = ChatTemplate(template)
+            self.template = ScriptedTemplate(template)
 
     async def tokenize(self, text, *, start=True):
         self.read.append(text)
@@ -472,7 +499,7 @@ LONG = "Tell me more about it. " * 20
 async def test_a_short_prompt_is_tokenized_and_read_in_one_piece():
     engine = Counted()
     heard = await ask(user("/say x"), engine=engine)
-    whole = engine.template.render((user("/say x"),), generation_prompt=True, thinking=None, now=NOW)
+    whole = engine.template.chat.render((user("/say x"),), generation_prompt=True, thinking=None, now=NOW)
     assert engine.read == [whole]
     assert engine.prefilled == []
     assert [type(event) for event in heard[:3]] == [Started, Prefilled, TextDelta]
@@ -483,7 +510,7 @@ async def test_a_long_prompt_is_read_before_the_generation_prompt_is_appended():
     messages = (user(LONG), assistant("No."), user("/say x"))
     heard = await ask(*messages, engine=engine)
     head, whole = (
-        engine.template.render(messages, generation_prompt=appended, thinking=None, now=NOW)
+        engine.template.chat.render(messages, generation_prompt=appended, thinking=None, now=NOW)
         for appended in (False, True)
     )
     assert engine.read == [whole, whole.removeprefix(head)]
@@ -499,7 +526,7 @@ async def test_a_template_that_renders_the_two_differently_prefills_what_they_sh
     engine = Counted(template)
     messages = (user(LONG), user("/say x"))
     heard = await ask(*messages, engine=engine)
-    whole = engine.template.render(messages, generation_prompt=True, thinking=None, now=NOW)
+    whole = engine.template.chat.render(messages, generation_prompt=True, thinking=None, now=NOW)
     assert engine.prefilled == [len(whole.removesuffix("Answer:"))]
     assert heard[-1].usage.input == len(whole)
     assert text(heard) == "x"
@@ -570,6 +597,40 @@ async def test_an_empty_conversation_counts_nothing_and_a_wrong_one_says_why():
         await count(ScriptedEngine("m"), ChatRequest((user("hi"),), continue_final=True), now=NOW)
 
 
+async def test_what_cannot_fit_is_refused_before_it_is_rendered():
+    engine = Counted()
+    engine.card = msgspec.structs.replace(engine.card, context=100)
+    heard: list[Any] = []
+
+    async def emit(event):
+        heard.append(event)
+
+    for messages in ((user("a"),) * 51, (user("x" * 13_000),)):
+        heard.clear()
+        await reply(engine, 0, ChatRequest(messages), emit, now=NOW, clock=lambda: 0.0)
+        assert [type(event) for event in heard] == [Failed]
+        assert (heard[0].code, heard[0].status) == ("context_length_exceeded", 400)
+    assert engine.read == []
+
+
+async def test_a_count_of_far_too_many_messages_renders_nothing():
+    engine = Counted()
+    engine.card = msgspec.structs.replace(engine.card, context=100)
+    counted = await count(engine, ChatRequest((user("a"),) * 1000), now=NOW)
+    assert (counted.estimated, counted.tokens, engine.read) == (True, 1000 * 4 + 278, [])
+
+
+async def test_an_engine_that_gives_up_counting_leaves_an_estimate():
+    class GivesUp(Counted):
+        async def tokenize(self, text, *, start=True):
+            raise ContextExceeded("too long")
+
+    engine = GivesUp()
+    engine.card = msgspec.structs.replace(engine.card, context=100)
+    counted = await count(engine, ChatRequest((user("x" * 300),)), now=NOW)
+    assert (counted.estimated, counted.tokens) == (True, 400)
+
+
 async def test_what_is_far_too_long_is_estimated_and_keeps_nobody_waiting():
     engine = Counted()
     engine.card = msgspec.structs.replace(engine.card, context=100)
@@ -578,3 +639,16 @@ async def test_what_is_far_too_long_is_estimated_and_keeps_nobody_waiting():
     far = await count(engine, ChatRequest((user("x" * 3600),)), now=NOW)
     assert (far.estimated, len(engine.read)) == (True, 1)
     assert 1000 < far.tokens < 1100
+
+
+def test_no_engine_has_beams_so_each_names_the_length_penalty():
+    applied = (
+        llama_request.FIELDS,
+        server_kinds.FIELDS,
+        ScriptedEngine().card.sampling,
+        ScriptedChatEngine().card.sampling,
+    )
+    request = ChatRequest((user("hi"),), sampling=Sampling(length_penalty=1.1))
+    for fields in applied:
+        card = ModelCard("m", "any", 1, sampling=tuple(fields))
+        assert ignored(card, request) == ("length_penalty",)

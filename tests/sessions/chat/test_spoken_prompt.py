@@ -5,7 +5,7 @@ from duologue.text.speech.prompt_style import UNSPOKEN, spoken_style
 from duologue.values.messages import system, user
 from duologue.values.requests import ChatRequest, ModelCard, OutputFormat, Sampling
 
-BIASED = ModelCard("m", "llama", 100, sampling=("logit_bias",))
+BIASED = ModelCard("m", "llama", 100, sampling=("logit_bias",), verbs=("text_bias",))
 PLAIN = ModelCard("m", "remote", 100)
 
 

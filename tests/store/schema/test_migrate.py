@@ -18,13 +18,15 @@ from duologue.store.stores import Store
 
 pytestmark = pytest.mark.anyio
 
+AFTER = "0090"
+"""A revision that no program knows yet."""
 NEXT = '''"""A revision for the test."""
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0002"
-down_revision = "0001"
+revision = "{after}"
+down_revision = "{head}"
 
 
 def upgrade() -> None:
@@ -42,9 +44,10 @@ def next_revision(tmp_path, monkeypatch):
         folder = tmp_path / "100% migrations"
         (folder / "versions").mkdir(parents=True, exist_ok=True)
         own = migrate.MIGRATIONS
-        for name in ("env.py", "versions/revision_0001.py"):
-            (folder / name).write_text((own / name).read_text())
-        (folder / "versions" / "revision_0002.py").write_text(NEXT.format(recreate=recreate, then=then))
+        for file in (own / "env.py", *(own / "versions").glob("revision_*.py")):
+            (folder / file.relative_to(own)).write_text(file.read_text())
+        source = NEXT.format(recreate=recreate, then=then, after=AFTER, head=tables.HEAD)
+        (folder / "versions" / f"revision_{AFTER}.py").write_text(source)
         monkeypatch.setattr(migrate, "MIGRATIONS", folder)
 
     return give
@@ -107,15 +110,15 @@ async def test_an_older_file_is_copied_and_migrated_with_everything_in_it(
         made = await conversation(Store(database, clock), "hello", "hi", "how are you")
     next_revision(recreate=recreate)
     async with Database.opened(None, tmp_path, now=clock) as database:
-        await migrate.bring_up(database, tmp_path / "backups", clock, head="0002")
+        await migrate.bring_up(database, tmp_path / "backups", clock, head=AFTER)
         store = Store(database, clock)
         assert [one.text for one in await store.messages.all(made.id)] == ["hello", "hi", "how are you"]
         async with database.reading() as connection:
             assert (await connection.scalars(text("SELECT DISTINCT mood FROM messages"))).all() == ["calm"]
-    assert versions(tmp_path / FILE) == ["0002"]
+    assert versions(tmp_path / FILE) == [AFTER]
     (copy,) = (tmp_path / "backups").iterdir()
-    assert copy.name == "duologue-0001-20270115-080000.db"
-    assert versions(copy) == ["0001"]
+    assert copy.name == f"duologue-{tables.HEAD}-20270115-080000.db"
+    assert versions(copy) == [tables.HEAD]
     assert copy.stat().st_mode & 0o777 == 0o600
     with closing(sqlite3.connect(copy)) as connection:
         assert connection.execute("SELECT count(*) FROM messages").fetchone() == (3,)
@@ -126,12 +129,12 @@ async def test_a_migration_that_fails_leaves_the_file_as_it_was(tmp_path, clock,
         await conversation(Store(database, clock), "hello", id="a")
         next_revision(then="op.execute('DELETE FROM conversations')")
         with pytest.raises(StartFailed, match=r"was not migrated and is as it was: a row of `message"):
-            await migrate.bring_up(database, tmp_path / "backups", clock, head="0002")
+            await migrate.bring_up(database, tmp_path / "backups", clock, head=AFTER)
         next_revision(then="raise RuntimeError('broken')")
         with pytest.raises(RuntimeError, match="broken"):
-            await migrate.bring_up(database, tmp_path / "backups", clock, head="0002")
+            await migrate.bring_up(database, tmp_path / "backups", clock, head=AFTER)
         assert len(await Store(database, clock).messages.all("a")) == 1
-    assert versions(tmp_path / FILE) == ["0001"]
+    assert versions(tmp_path / FILE) == [tables.HEAD]
     with closing(sqlite3.connect(tmp_path / FILE)) as connection:
         assert "mood" not in {row[1] for row in connection.execute("PRAGMA table_info(messages)")}
 
@@ -152,9 +155,9 @@ async def test_postgresql_is_migrated_too(tmp_path, clock, next_revision, anyio_
         async with Database.opened(url, tmp_path, now=clock) as database:
             await conversation(Store(database, clock), "hello")
             next_revision()
-            await migrate.bring_up(database, tmp_path / "backups", clock, head="0002")
+            await migrate.bring_up(database, tmp_path / "backups", clock, head=AFTER)
             async with database.reading() as connection:
-                assert await migrate.version_of(connection) == "0002"
+                assert await migrate.version_of(connection) == AFTER
                 assert (await connection.scalars(text("SELECT mood FROM messages"))).all() == ["calm"]
     finally:
         await drop_schema("duologue_migrating")

@@ -138,8 +138,27 @@ def test_a_snippet_of_a_long_text_is_around_the_first_match():
 
 
 def test_a_snippet_without_a_match_is_the_beginning():
-    assert snippet_of("abc " * 100, terms_of("walrus")) == (("abc " * 60) + "…", ())
+    assert snippet_of("abc " * 100, terms_of("walrus")) == (("abc " * 59) + "abc…", ())
     assert snippet_of("", terms_of("walrus")) == ("", ())
+
+
+def test_a_snippet_never_cuts_a_word_that_matches():
+    text = "boats " + "word " * 46 + "needlework and more " + "word " * 20
+    snippet, marks = snippet_of(text, terms_of("boats needle"))
+    assert marked(snippet, marks) == ["boats"]
+    assert snippet.endswith("word…")
+    snippet, marks = snippet_of("x" * 300 + " needlework", terms_of("needle"))
+    assert marked(snippet, marks) == ["needlework"]
+    long = "needle" + "x" * 400
+    snippet, marks = snippet_of(f"a {long} b", terms_of("needle"))
+    assert marked(snippet, marks) == [long]
+
+
+def test_a_match_stands_near_the_beginning_of_its_snippet():
+    """A snippet of one line, on a phone, shows hardly more than forty characters."""
+    for gap in (" ", "\n", ""):
+        _, marks = snippet_of(f"word{gap}" * 100 + " walrus " + "word " * 50, terms_of("walrus"))
+        assert marks[0][1] <= 40
 
 
 def test_the_first_match_is_that_of_whatever_term():

@@ -327,7 +327,7 @@ FRAGMENTS = st.sampled_from(
 REPLIES = st.lists(FRAGMENTS, max_size=24).map("".join)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(text=REPLIES, inside=st.booleans(), cuts=st.lists(st.integers(0, 200), max_size=8))
 def test_cutting_elsewhere_changes_nothing(text: str, inside: bool, cuts: list[int]) -> None:
     bounds = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
@@ -344,7 +344,7 @@ def test_cutting_elsewhere_changes_nothing(text: str, inside: bool, cuts: list[i
         )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(text=REPLIES, size=st.integers(1, 9))
 def test_positions_name_the_raw_text(text: str, size: int) -> None:
     made = machine(positions=True)
@@ -362,7 +362,7 @@ def test_positions_name_the_raw_text(text: str, size: int) -> None:
 WORDS = st.lists(st.one_of(FRAGMENTS.filter(lambda part: '"' not in part), st.just("WORD")), max_size=20)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(parts=WORDS, size=st.integers(1, 9))
 def test_no_word_is_lost_and_none_comes_twice(parts: list[str], size: int) -> None:
     parts = [f"w{number}w" if part == "WORD" else part for number, part in enumerate(parts)]

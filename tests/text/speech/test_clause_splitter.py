@@ -181,7 +181,7 @@ PIECES = st.sampled_from(_WRITTEN.split("¦"))
 
 
 @given(st.lists(PIECES, max_size=60).map("".join), st.lists(st.integers(1, 12), max_size=40))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_where_the_input_is_cut_changes_no_clause(text, sizes):
     machine, made, at = ClauseSplitter(), [], 0
     for size in sizes:
@@ -192,7 +192,6 @@ def test_where_the_input_is_cut_changes_no_clause(text, sizes):
 
 
 @given(st.text(max_size=400) | st.lists(PIECES, max_size=60).map("".join))
-@settings(deadline=None)
 def test_clauses_are_in_order_and_leave_out_nothing_but_space_and_code(text):
     found = cut(text)
     assert all(text[clause.at : clause.to] == clause.text == clause.text.strip() for clause in found)

@@ -95,7 +95,7 @@ PIECES = st.sampled_from(_WRITTEN.split("¦"))
 @given(
     st.lists(PIECES, max_size=25).map("".join) | st.text(max_size=100), st.sampled_from(["en", "de", "fr"])
 )
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 def test_every_spoken_letter_is_found_again_in_what_was_written(written, language):
     made = speakable(written, language)
     covered(made)
@@ -106,7 +106,7 @@ def test_every_spoken_letter_is_found_again_in_what_was_written(written, languag
 
 
 @given(st.lists(PIECES, max_size=25).map("".join), st.sampled_from(["en", "de"]))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_nothing_is_left_that_a_voice_would_stumble_on(written, language):
     made = speakable(written, language)
     assert not set(made.text) & set("*_`#|~<>[]{}()\\^=“”\n🙂$€%°+0123456789")
@@ -115,7 +115,6 @@ def test_nothing_is_left_that_a_voice_would_stumble_on(written, language):
 
 
 @given(st.text(alphabet="abcdefghijklm ,'", max_size=80))
-@settings(deadline=None)
 def test_every_plain_word_is_said(written):
     letters = [each for each in written if each.isalpha()]
     assert [each for each in speakable(written, "fr").text if each.isalpha()] == letters

@@ -1,6 +1,6 @@
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from duologue.text.speech.normalise import Speakable, speakable
@@ -104,7 +104,6 @@ WRITTEN = st.lists(
 
 
 @given(WRITTEN)
-@settings(deadline=None)
 def test_words_go_forward_in_the_written_text_and_reach_its_last_word(written):
     made = speakable(written)
     for words in (written_words(spoken(made), made), spread_words(made, 10_000)):

@@ -8,8 +8,22 @@ import pytest
 
 from duologue.errors import BadRequest, Unsupported
 from duologue.text.output.channels import ReasoningTags
-from duologue.text.templates.chat_template import CHATML, ChatTemplate, in_call_order, starts_in_reasoning
-from duologue.values.messages import ImagePart, Message, TextPart, Tool, ToolCall, assistant, system, user
+from duologue.text.templates.chat_template import ChatTemplate, in_call_order
+from duologue.text.templates.chatml import CHATML
+from duologue.text.templates.media_places import cut_at_places, with_places
+from duologue.text.templates.prompt_request import PromptRequest, RenderedPrompt
+from duologue.text.templates.reasoning_start import starts_in_reasoning
+from duologue.values.messages import (
+    AudioPart,
+    ImagePart,
+    Message,
+    TextPart,
+    Tool,
+    ToolCall,
+    assistant,
+    system,
+    user,
+)
 
 NOW = datetime(2031, 5, 4, 12, 30)
 THINKER = """\
@@ -198,10 +212,8 @@ def test_breaking_a_marker_makes_no_other() -> None:
 
 def test_what_a_thinking_template_tells() -> None:
     template = ChatTemplate(THINKER, bos="<s>")
-    assert template.thinks
     assert template.thinking_switch
     assert template.reasoning == TAGS
-    assert template.writes_bos
     assert not template.takes_tools
     assert template.tool_format == ""
 
@@ -210,7 +222,7 @@ def test_what_the_default_template_tells() -> None:
     template = ChatTemplate(CHATML, bos="<s>")
     assert template.takes_tools
     assert template.tool_format == "hermes"
-    assert (template.thinks, template.reasoning, template.writes_bos) == (False, None, False)
+    assert (template.thinking_switch, template.reasoning) == (False, None)
 
 
 @pytest.mark.parametrize(
@@ -222,12 +234,28 @@ def test_reasoning_is_recognised_by_either_marker(marker: str, start: str) -> No
     assert found.start == start
 
 
-def test_a_bos_that_the_template_wrote_can_be_taken_off() -> None:
-    template = ChatTemplate(THINKER, bos="<s>")
-    prompt = template.render([user("x")], generation_prompt=True, thinking=None, now=NOW)
-    assert prompt.startswith("<s><|im_start|>")
-    assert template.strip_bos(prompt).startswith("<|im_start|>")
-    assert ChatTemplate(THINKER).strip_bos("<s>x") == "<s>x"
+@pytest.mark.parametrize("thinking", [None, True])
+def test_a_reply_needs_the_prompt_with_and_without_its_end(thinking: bool | None) -> None:
+    template = ChatTemplate(THINKER)
+    messages = (user("U"),)
+    head = template.render(messages, generation_prompt=False, thinking=thinking, now=NOW)
+    full = template.render(messages, generation_prompt=True, thinking=thinking, now=NOW)
+    assert template.prompt(PromptRequest(messages, thinking=thinking), NOW) == RenderedPrompt(full, head)
+    assert template.prompt(PromptRequest(messages, thinking=thinking, form="head"), NOW).text == head
+    assert template.prompt(PromptRequest(messages, thinking=thinking, form="full"), NOW).text == full
+
+
+def test_a_prompt_without_its_end_may_be_empty() -> None:
+    template = ChatTemplate("{% if add_generation_prompt %}A:{% endif %}")
+    assert template.prompt(PromptRequest((user("U"),)), NOW) == RenderedPrompt("A:", "")
+
+
+def test_an_open_message_is_its_own_beginning() -> None:
+    messages = (user("U"), assistant("Once"))
+    text = ChatTemplate(THINKER).render_open(messages, thinking=None, now=NOW)
+    assert ChatTemplate(THINKER).prompt(PromptRequest(messages, form="open"), NOW) == RenderedPrompt(
+        text, text
+    )
 
 
 # -- the default ---------------------------------------------------------------------------------------------------
@@ -373,3 +401,71 @@ def test_a_template_that_fails_says_why(source: str, words: str) -> None:
     with pytest.raises(BadRequest, match=words) as caught:
         show(source, user("x"))
     assert (caught.value.code, caught.value.status) == ("template_error", 400)
+
+
+# In the manner of five families whose models see; only what they do with the content of a message.
+TEXT_ONLY = "{% for message in messages %}[{{ message.role }}]{{ message.content }}{% endfor %}"
+TEXT_OR_PARTS = (
+    "{% for message in messages %}<|im_start|>{{ message.role }}\n"
+    "{% if message.content is string %}{{ message.content }}{% else %}{% for part in message.content %}"
+    "{% if part.type == 'image' or 'image_url' in part %}<|vision_start|><|image_pad|><|vision_end|>"
+    "{% elif 'text' in part %}{{ part.text }}{% endif %}{% endfor %}{% endif %}<|im_end|>\n{% endfor %}"
+)
+TRIMMED_PARTS = (
+    "{% for message in messages %}<start_of_turn>{{ message['role'] }}\n"
+    "{% if message['content'] is string %}{{ message['content'] | trim }}{% else %}"
+    "{% for item in message['content'] %}{% if item['type'] == 'image' %}<start_of_image>"
+    "{% elif item['type'] == 'text' %}{{ item['text'] | trim }}{% endif %}{% endfor %}{% endif %}<end_of_turn>\n{% endfor %}"
+)
+PARTS_ONLY = (
+    "{% for message in messages %}{{ message['role'] | capitalize }}"
+    "{% if message['content'][0]['type'] == 'image' %}:{% else %}: {% endif %}"
+    "{% for line in message['content'] %}{% if line['type'] == 'text' %}{{ line['text'] }}"
+    "{% elif line['type'] == 'image' %}<image>{% endif %}{% endfor %}<end_of_utterance>\n{% endfor %}"
+)
+STRICT_PARTS = (
+    "{% for message in messages %}{% if message.content is string %}{{ raise_exception('parts, please') }}{% endif %}"
+    "{% for part in message.content %}{% if part.get('type') == 'text' %}{{ part.text }}{% endif %}{% endfor %}[/INST]{% endfor %}"
+)
+FAMILIES = (TEXT_ONLY, TEXT_OR_PARTS, TRIMMED_PARTS, PARTS_ONLY, STRICT_PARTS)
+
+
+@pytest.mark.parametrize("source", FAMILIES)
+def test_pictures_have_their_place_in_every_familys_template(source: str) -> None:
+    one, two = ImagePart(b"1"), AudioPart(b"2" * 8)
+    messages, media = with_places(
+        [
+            Message("user", (TextPart("Look "), one, TextPart(" and hear "), two, TextPart("."))),
+            assistant("I do."),
+            user("And?"),
+        ],
+        "medium0",
+    )
+    prompt = ChatTemplate(source).render(messages, generation_prompt=False, thinking=None, now=NOW)
+    before, first, between, second, after = cut_at_places(prompt, "medium0", media)
+    assert (first, second) == (one, two)
+    assert str(before).endswith("Look ")
+    assert between == " and hear "
+    assert str(after).startswith(".")
+    assert "I do." in str(after)
+    assert "And?" in str(after)
+    assert not any(marker in prompt for marker in ("vision", "image"))
+
+
+@pytest.mark.parametrize(
+    ("source", "typed"), tuple(zip(FAMILIES, (False, False, False, True, True), strict=True))
+)
+def test_parts_are_given_only_to_templates_that_write_no_text(source: str, typed: bool) -> None:
+    assert ChatTemplate(source).typed is typed
+
+
+def test_a_template_of_parts_can_leave_a_message_open() -> None:
+    prompt = ChatTemplate(PARTS_ONLY).render_open((user("a"), assistant("b")), thinking=None, now=NOW)
+    assert prompt == "User: a<end_of_utterance>\nAssistant: b"
+
+
+def test_an_empty_message_has_no_parts() -> None:
+    prompt = ChatTemplate(STRICT_PARTS).render(
+        (user("a"), Message("assistant")), generation_prompt=False, thinking=None, now=NOW
+    )
+    assert prompt == "a[/INST][/INST]"

@@ -8,7 +8,7 @@ import pytest
 from jinja2 import TemplateError
 
 from duologue.text.templates import sandbox as limits
-from duologue.text.templates.sandbox import BUDGET, Budget, BudgetExceeded, Sandbox
+from duologue.text.templates.sandbox import BUDGET, Budget, BudgetExceeded, Sandbox, VerbatimObject
 
 
 def render(source: str, steps: int = 10_000, **names: Any) -> str:
@@ -118,3 +118,16 @@ def test_what_would_fill_memory_is_refused(source: str, monkeypatch: pytest.Monk
     monkeypatch.setattr(limits, "SIZE", 1_000_000)
     with pytest.raises(BudgetExceeded):
         render(source)
+
+
+def test_the_budget_cannot_be_named() -> None:
+    with pytest.raises(TemplateError, match="undefined"):
+        render("{{ duologue_budget.spend(-1) }}")
+
+
+def test_a_field_is_found_before_the_text_it_came_from() -> None:
+    arguments = VerbatimObject({"source": "a", "items": "b"}, "{}")
+    assert render("{{ x.source }}{{ x['source'] }}{{ x['items'] }}{{ x.missing }}", x=arguments) == "aab"
+    assert render("{% for k, v in x.items() %}{{ k }}{{ v }}{% endfor %}", x={"a": 1}) == "a1"
+    with pytest.raises(TemplateError, match="has no attribute 'missing'"):
+        render("{{ x.missing.field }}", x={"a": 1})

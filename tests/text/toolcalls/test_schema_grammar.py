@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as draw
 from tests.support.gbnf import admits
 
-from duologue.text.toolcalls.schema_grammar import MAX_RULES, JsonGrammar, literal
+from duologue.text.toolcalls.schema_grammar import MAX_CHOICES, MAX_RULES, JsonGrammar, literal
 
 ANY: list[Any] = [
     None,
@@ -205,3 +205,19 @@ def test_a_schema_makes_no_more_rules_than_there_is_room_for() -> None:
 def test_a_text_is_written_so_that_it_means_itself() -> None:
     for text in ('a "b" \\ c', "two\nlines\r", "é"):
         assert admits(f"root ::= {literal(text)}\n", text)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"enum": [f"c{at}" for at in range(MAX_CHOICES + 1)]},
+        {"type": "object", "properties": {f"p{at}": {} for at in range(MAX_CHOICES + 1)}},
+        {"anyOf": [{"const": at} for at in range(MAX_CHOICES + 1)]},
+        {"type": "array", "items": {"oneOf": [{"const": at} for at in range(MAX_CHOICES + 1)]}},
+    ],
+)
+def test_choices_by_the_thousand_are_not_enforced_one_by_one(schema: dict[str, object]) -> None:
+    grammar = JsonGrammar()
+    grammar.schema(schema, "content")
+    assert grammar.loose
+    assert len(str(grammar)) < 2000

@@ -25,7 +25,7 @@ def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
     ("template", "name"),
     [
         ('<tool_call>\n{"name": <function-name>, "arguments": <args-json-object>}\n</tool_call>', "hermes"),
-        ("<tool_call>\n<function=example>\n<parameter=a>\narguments", ""),
+        ("<tool_call>\n<function=example>\n<parameter=a>\narguments", "qwen3_xml"),
         ("<tool_call>{name}<arg_key>{key}</arg_key> arguments", ""),
         ("{{ messages }}", ""),
         ("", ""),

@@ -1,4 +1,5 @@
 import pytest
+from tests.tools.test_pinned_transport import site
 
 from duologue.errors import Unavailable
 from duologue.tools.builtin.catalogue import TOOLS, BuiltinTools
@@ -80,6 +81,21 @@ async def test_a_page_inside_is_not_fetched():
     failed, text = await call_builtin("fetch", {"url": "http://127.0.0.1/"})
     assert failed
     assert "private" in text
+
+
+async def test_a_page_is_read_in_the_turn_of_its_user(monkeypatch):
+    turns = []
+
+    async def decode(*arguments, user=""):
+        turns.append(user)
+        return "Tea", "Green"
+
+    monkeypatch.setattr("duologue.tools.builtin.fetch.decode", decode)
+    with site({"/": (200, {"content-type": "text/html"}, b"<p>Green")}) as (port, _):
+        here = AddressGuard(AllowList(("127.0.0.1",)))
+        tools = BuiltinTools(["fetch"], here, None, now=lambda: 0)
+        outcome = await tools.call_tool("fetch", {"url": f"http://127.0.0.1:{port}/"}, "ada")
+    assert (outcome.failed, turns) == (False, ["ada"])
 
 
 async def test_search_finds_what_the_user_said_and_nobody_else():

@@ -2,6 +2,7 @@ import pytest
 from tests.tools.test_pinned_transport import pointing, site
 
 from duologue.errors import BadRequest, Forbidden, Unavailable
+from duologue.tools import web_request
 from duologue.tools.builtin import fetch
 from duologue.tools.builtin.fetch import fetch_page
 from duologue.tools.ssrf_guard import AddressGuard, AllowList
@@ -75,7 +76,7 @@ async def test_redirects_in_a_circle_end():
     with site({"/": (302, {"location": "/"}, b"")}) as (port, seen):
         with pytest.raises(Unavailable):
             await fetch_page(f"http://127.0.0.1:{port}/", HERE)
-        assert len(seen) == fetch.HOPS + 1
+        assert len(seen) == web_request.HOPS + 1
 
 
 async def test_no_cookie_travels():

@@ -8,8 +8,9 @@ from tests.tools.servers import npm
 from tests.tools.servers.talk import open_talk
 
 from duologue.errors import Unavailable
+from duologue.tools.mcp.bounded_http import TransportState
 from duologue.tools.mcp.health import Journal
-from duologue.tools.mcp.transports import TransportState, WatchedStream, http_client
+from duologue.tools.mcp.transports import WatchedStream, http_client
 
 pytestmark = pytest.mark.anyio
 

@@ -1,5 +1,5 @@
 // State of the admin screen: workers, queue and recent metrics, polled while the screen is open. No DOM.
-import { type AdminClient, type QueueState, type Sample, type WorkerRow } from "../wire/admin";
+import { type AdminClient, type AppRow, type QueueState, type Sample, type WorkerRow } from "../wire/server/admin";
 import type { Clock } from "../wire/transport/clock";
 import { type Answer, problemOf } from "../wire/transport/http";
 
@@ -18,6 +18,7 @@ export class Admin {
   readonly #deps: AdminDependencies;
   #workers = $state.raw<readonly WorkerRow[]>([]);
   #queue = $state.raw<QueueState | null>(null);
+  #apps = $state.raw<readonly AppRow[]>([]);
   #samples = $state.raw<readonly Sample[]>([]);
   #now = $state(0);
   #step = $state(5);
@@ -38,6 +39,10 @@ export class Admin {
 
   get queue(): QueueState | null {
     return this.#queue;
+  }
+
+  get apps(): readonly AppRow[] {
+    return this.#apps;
   }
 
   /** The last `SPAN_S` seconds, oldest first. */
@@ -74,6 +79,18 @@ export class Admin {
     this.#cancelTimer?.();
   }
 
+  /** The switch moves at once, and back where the server refuses. */
+  async switchApp(id: string, enabled: boolean): Promise<void> {
+    const before = this.#apps;
+    this.#apps = before.map((app) => (app.app_id === id ? { ...app, enabled } : app));
+    const answer = await this.#deps.client.switchApp(id, enabled);
+    if (answer.kind === "ok") this.#apps = this.#apps.map((app) => (app.app_id === id ? answer.value : app));
+    else {
+      this.#apps = before;
+      this.#deps.notify(problemOf(answer));
+    }
+  }
+
   async restart(worker: string): Promise<void> {
     const answer = await this.#deps.client.restart(worker);
     if (answer.kind !== "ok") this.#deps.notify(problemOf(answer));
@@ -83,12 +100,15 @@ export class Admin {
     const { client, clock } = this.#deps;
     const opening = this.#opening;
     const since = this.#samples.at(-1)?.at ?? 0;
-    const [workers, queue, metrics] = await Promise.all([client.workers(), client.queue(), client.metrics(since)]);
+    const shown = this.#apps;
+    const [workers, queue, metrics, apps] = await Promise.all([client.workers(), client.queue(), client.metrics(since), client.apps()]);
     if (opening !== this.#opening) return;
-    const failure = [workers, queue, metrics].find((answer: Answer<unknown>) => answer.kind !== "ok");
+    const failure = [workers, queue, metrics, apps].find((answer: Answer<unknown>) => answer.kind !== "ok");
     this.#problem = failure ? problemOf(failure) : "";
     if (workers.kind === "ok") this.#workers = workers.value.workers;
     if (queue.kind === "ok") this.#queue = queue.value;
+    // An answer from before a switch was moved would move it back.
+    if (apps.kind === "ok" && this.#apps === shown) this.#apps = apps.value.apps;
     if (metrics.kind === "ok") {
       const { now, step, samples } = metrics.value;
       this.#now = now;

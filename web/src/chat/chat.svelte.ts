@@ -1,17 +1,18 @@
 // The conversation on the page, a view of the one on the server, and the commands a user gives in it. Owns which one is
 // open, and shows a command's effect before the server has answered. No DOM, no addresses.
-import { thread as words } from "../language/en/thread";
-import type { ApprovalAnswer, ConversationDetail, DeletionPreview } from "../wire/conversations";
+import { thread as words } from "../language/en/chat/thread";
+import type { ApprovalAnswer, ConversationDetail, DeletionPreview } from "../wire/chat/conversations";
 import { type Answer, problemOf } from "../wire/transport/http";
-import type { GenerationOptions } from "../wire/settings";
-import { type Approval, type Content, type Conversation, messageOf, newId, type PendingMessage, resendable, textOf } from "../wire/rows";
+import { type Approval, type Content, type Conversation, filesOf, messageOf, newId, type PendingMessage, resendable, textOf, withNewText } from "../wire/chat/rows";
 import type { Route } from "../shell/route";
 import type { ListEvent } from "./list/feed";
 import { PendingMessages } from "./reply/pending_messages.svelte";
 import { ActiveReply, isUnanswered } from "./reply/active_reply.svelte";
 import type { ChatDependencies } from "./dependencies";
+import { filesAtFault } from "./reply/remedies";
 import { removeRestored, restoreUnsent } from "./draft/restore";
 import { hasOutput, type ReplyTurn, type Row, Thread, type Turn } from "./thread.svelte";
+import { MessageChanges } from "./message_changes";
 import { ModelContext } from "./model_context.svelte";
 
 type ChatRoute = Pick<Route, "conversation" | "message">;
@@ -33,6 +34,7 @@ export class Chat {
   readonly reply: ActiveReply;
   readonly modelContext: ModelContext;
   readonly #pending: PendingMessages;
+  readonly #changes: MessageChanges;
   #id = $state.raw<string | null>(null);
   #conversation = $state.raw<Conversation | null>(null);
   #opening = $state.raw<ChatRoute | null>(null);
@@ -64,6 +66,14 @@ export class Chat {
       muteFeed: () => this.#muteFeed(),
       refresh: () => this.#refresh(),
       remove: (row) => this.remove(row),
+    });
+    this.#changes = new MessageChanges(deps, {
+      id: () => this.#id,
+      running: () => this.running,
+      thread: this.#thread,
+      muteFeed: () => this.#muteFeed(),
+      refresh: () => this.#refresh(),
+      onChange: () => this.modelContext.usage.refreshSoon(),
     });
   }
 
@@ -116,7 +126,8 @@ export class Chat {
 
   get title(): string {
     if (this.#conversation?.title) return this.#conversation.title;
-    const first = this.#thread.path.find(({ role }) => role === "user");
+    // Not of a message that the server has refused: the list of chats knows nothing of it either.
+    const first = this.#thread.path.find((row) => row.role === "user" && !row.isLocal);
     return first ? first.text.trim().replace(/\s+/g, " ").slice(0, TITLE_LENGTH) : "";
   }
 
@@ -190,7 +201,7 @@ export class Chat {
   edit(row: Row, text: string): boolean {
     const content = resendable(row.message.content, text);
     if (this.running || content.length === 0) return false;
-    const message = messageOf({ id: newId(), parent: row.parent, role: "user", content: withNewText(row, text) });
+    const message = messageOf({ id: newId(), parent: row.parent, role: "user", content: withNewText(row.message.content, text) });
     this.#thread.put(message);
     const run = newId();
     this.#startReply({ verb: "edit", run, message: row.id, new: { id: message.id, content }, options: this.reply.options() }, message.id);
@@ -201,7 +212,7 @@ export class Chat {
   regenerate(turn: ReplyTurn, model = ""): void {
     if (this.running) return;
     const isLast = turn.key === this.shown.at(-1)?.key;
-    if (this.reply.unsent && isLast) return this.reply.retry();
+    if (this.reply.unsent && isLast) return this.reply.retry(model);
     const first = turn.rows[0]!;
     const question = this.#thread.get(first.parent ?? "");
     if (question) removeRestored(this.#deps, question.message.content);
@@ -210,6 +221,33 @@ export class Chat {
     const message = empty ? question.id : first.id;
     const options = { ...this.reply.options(), ...(model === "" ? {} : { model }) };
     this.#startReply({ verb: "regenerate", run: newId(), message, options }, first.parent, empty ? first.id : null);
+  }
+
+  /** Sends a refused message again without the files at fault. */
+  sendWithoutFiles(sentence: string): void {
+    const content = this.#withdrawUnsent();
+    const files = filesOf(content);
+    const faulty = filesAtFault(files, sentence);
+    this.send(textOf(content), files.filter((file) => !faulty.includes(file)));
+  }
+
+  /** Moves a refused message back into the composer. */
+  editUnsent(): void {
+    const content = this.#withdrawUnsent();
+    if (content.length > 0) restoreUnsent(this.#deps, this.#id, content);
+  }
+
+  /** Removes a refused message from the thread, and returns it. */
+  #withdrawUnsent(): readonly Content[] {
+    const placeholder = this.reply.unsent?.placeholder;
+    const question = this.#thread.get(placeholder?.parent ?? "");
+    const content = this.reply.withdraw();
+    if (placeholder) this.#thread.remove([placeholder.id], placeholder.parent);
+    if (question && content.length > 0) {
+      removeRestored(this.#deps, content);
+      this.#thread.remove([question.id], question.parent);
+    }
+    return content;
   }
 
   /** Generates a reply to a message that has none. */
@@ -226,64 +264,30 @@ export class Chat {
   }
 
   stop(): void {
-    this.reply.stop();
+    this.reply.stop(this.#pending.sent());
   }
 
   /** Switches to another version of a message and the branch below it. */
-  async show(row: Row): Promise<void> {
-    if (this.running || this.#id === null) return;
-    this.#thread.show(row);
-    this.#muteFeed();
-    this.modelContext.usage.refreshSoon();
-    await this.#deps.client.change(this.#id, { leaf: this.#thread.leaf });
-    this.#muteFeed();
+  show(row: Row): Promise<void> {
+    return this.#changes.show(row);
   }
 
   /** Changes a message without regenerating what follows. Returns a sentence if that fails. */
-  async rewrite(row: Row, text: string): Promise<string> {
-    if (this.#id === null) return "";
-    const previous = row.message;
-    row.message = { ...previous, content: withNewText(row, text), edited: 1 };
-    this.#muteFeed();
-    const answer = await this.#deps.client.rewrite(this.#id, row.id, resendable(previous.content, text));
-    this.#muteFeed();
-    if (answer.kind !== "ok") row.message = previous;
-    this.modelContext.usage.refreshSoon();
-    return problemOf(answer);
+  rewrite(row: Row, text: string): Promise<string> {
+    return this.#changes.rewrite(row, text);
   }
 
   deletion(row: Row): Promise<Answer<DeletionPreview>> {
-    return this.#deps.client.deletion(this.#id ?? "", row.id);
+    return this.#changes.deletion(row);
   }
 
-  async remove(row: Row): Promise<void> {
-    if (this.#id === null || this.running) return;
-    this.#muteFeed();
-    const answer = await this.#deps.client.deleteMessage(this.#id, row.id);
-    this.#muteFeed();
-    if (answer.kind !== "ok") return this.#deps.notices.show(problemOf(answer));
-    this.#deps.announcer.say(words().deleted);
-    this.modelContext.usage.refreshSoon();
-    // Deleting a summary brings back the messages it replaced, which only the server has.
-    if (row.kind === "summary" || row.role === "system") return this.#refresh();
-    this.#thread.remove([row.id, ...answer.value.deleted], answer.value.leaf);
+  remove(row: Row): Promise<void> {
+    return this.#changes.remove(row);
   }
 
   /** Copies the path up to a message into a new conversation and opens that. */
-  async fork(message: string): Promise<void> {
-    const { client, notices, navigate, onLoaded } = this.#deps;
-    const id = this.#id;
-    if (id === null) return;
-    const answer = await client.fork(id, newId(), message);
-    if (answer.kind !== "ok") return notices.show(problemOf(answer));
-    onLoaded(answer.value);
-    if (this.#id !== id) return;
-    navigate(answer.value.id);
-    const goBack = () => {
-      notices.clear();
-      navigate(id);
-    };
-    notices.show(words().forked, { label: words().forkedFrom, run: goBack });
+  fork(message: string): Promise<void> {
+    return this.#changes.fork(message);
   }
 
   /** Answers an approval of the running reply. Returns a sentence if that fails. */
@@ -294,6 +298,11 @@ export class Chat {
   /** Hands a queued message to the running reply at its next step. */
   async steer(pending: PendingMessage): Promise<void> {
     if (this.#id !== null) await this.#pending.steer(this.#id, pending);
+  }
+
+  /** Sends a message that waits for the user, after the running reply if there is one. */
+  async sendPending(pending: PendingMessage): Promise<void> {
+    if (this.#id !== null && (await this.#pending.sendNow(this.#id, pending))) this.#scheduleRefresh();
   }
 
   /** Cancels a queued message; with `keep` its content returns to the composer. */
@@ -391,8 +400,7 @@ export class Chat {
     const epoch = this.#epoch;
     const { client, choices, draft, attachments, navigate } = this.#deps;
     const { instructions } = this.modelContext;
-    const { model, thinking, effort, tools, servers } = choices.current;
-    const options = JSON.parse(JSON.stringify({ model, thinking, effort, tools, servers })) as GenerationOptions;
+    const options = choices.takeForNewChat();
     const created = await client.create((this.#pendingId ??= newId()), { system: instructions, options, ...this.#newOptions });
     if (created.kind !== "ok") return created;
     const { id } = created.value;
@@ -424,6 +432,9 @@ export class Chat {
     // A failed request to regenerate leaves only its placeholder behind.
     if (unsent?.command.verb === "regenerate") this.#thread.remove([unsent.placeholder.id]);
     else if (question?.role === "user") {
+      // One that failed remains reachable as another version.
+      if (!unsent && last?.kind === "reply" && last.rows[0]?.message.status !== "stopped") return { parent: question.parent, replaces: null };
+      this.reply.restoreUnsent(this.#id);
       this.#thread.remove([question.id], question.parent);
       return { parent: question.parent, replaces: unsent ? null : question.id };
     }
@@ -442,7 +453,9 @@ export class Chat {
   #onReplyEnd(): void {
     this.#muteFeed();
     this.modelContext.usage.refreshSoon();
-    if (this.#pending.messages.length > 0) this.#scheduleRefresh();
+    if (this.#pending.messages.length === 0) return;
+    if (this.reply.ending?.outcome !== "done") this.#pending.hold();
+    this.#scheduleRefresh();
   }
 
   #muteFeed(): void {
@@ -470,11 +483,4 @@ export class Chat {
     if (changeCount === this.#changeCount) this.#load(answer.value);
     else this.#scheduleRefresh();
   }
-}
-
-/** A message's content with its text replaced. */
-function withNewText(row: Row, text: string): Content[] {
-  const { content } = row.message;
-  if (textOf(content) === text) return [...content];
-  return [...(text.trim() === "" ? [] : [{ type: "text", text } as const]), ...content.filter(({ type }) => type !== "text")];
 }

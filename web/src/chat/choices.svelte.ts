@@ -3,7 +3,7 @@
 import { mergeOptions } from "../settings/options";
 import type { Preferences } from "../settings/preferences.svelte";
 import type { Answer } from "../wire/transport/http";
-import type { GenerationOptions } from "../wire/settings";
+import type { GenerationOptions } from "../wire/server/settings";
 
 /** Changed options; undefined removes one. */
 export type OptionChanges = { readonly [Name in keyof GenerationOptions]?: GenerationOptions[Name] | undefined };
@@ -13,6 +13,8 @@ export interface ChoiceDependencies {
   /** Stores a conversation's options on the server. */
   readonly save: (conversation: string, options: GenerationOptions) => Promise<Answer<unknown>>;
   readonly reportProblem: (answer: Answer<unknown>) => void;
+  /** Whether a model, by name or alias, is loaded or being loaded. */
+  readonly isLoaded: (model: string) => boolean;
 }
 
 export class Choices {
@@ -32,6 +34,20 @@ export class Choices {
   /** The conversation's own options. */
   get own(): GenerationOptions {
     return this.#own;
+  }
+
+  /** The options of a new conversation. A preferred model that is not loaded is dropped: the default answers, and would still
+   * be shown if that model came back. */
+  takeForNewChat(): GenerationOptions {
+    const { model, thinking, effort, tools, servers } = this.current;
+    const isUsable = model !== undefined && model !== "" && this.#deps.isLoaded(model);
+    if (!isUsable && this.#deps.preferences.own.options?.model) this.followDefault();
+    return JSON.parse(JSON.stringify({ model: isUsable ? model : undefined, thinking, effort, tools, servers })) as GenerationOptions;
+  }
+
+  /** New chats use the server's default model. */
+  followDefault(): void {
+    this.#deps.preferences.change({ options: { model: null } });
   }
 
   /** Another conversation is on the page; null is a new one. */

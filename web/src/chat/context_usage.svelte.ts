@@ -1,7 +1,7 @@
 // How full the model's context is for the conversation on the page. Owns the last answer and debounces requests. No
 // DOM.
 import type { Clock } from "../wire/transport/clock";
-import type { ContextFill, ConversationClient } from "../wire/conversations";
+import type { ContextFill, ConversationClient } from "../wire/chat/conversations";
 
 /** Changes within this time (milliseconds) cause one request. */
 const DEBOUNCE_MS = 500;

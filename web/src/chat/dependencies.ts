@@ -1,8 +1,8 @@
 // What the open conversation needs from the rest of the page.
 import type { Clock } from "../wire/transport/clock";
-import type { ConversationClient, RunOptions } from "../wire/conversations";
+import type { ConversationClient, RunOptions } from "../wire/chat/conversations";
 import type { EventStream, StreamListener } from "../wire/transport/event_stream";
-import type { Conversation } from "../wire/rows";
+import type { Conversation } from "../wire/chat/rows";
 import type { Announcer } from "./announce/announcer.svelte";
 import type { Attachments } from "./draft/attachments.svelte";
 import type { Choices } from "./choices.svelte";
@@ -18,8 +18,10 @@ export interface ChatDependencies {
   readonly announcer: Announcer;
   readonly notices: Notices;
   readonly choices: Choices;
-  /** The model's display name and the options for the next run. */
+  /** The name of the model, and the options for the next run. */
   readonly options: () => RunOptions & { readonly speaker: string };
+  /** A model's name as people write it. */
+  readonly titleOf: (model: string) => string;
   /** System prompt of a new conversation. */
   readonly systemPrompt: () => string;
   /** A command failed: the server's state may have changed. */

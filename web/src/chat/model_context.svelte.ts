@@ -1,8 +1,8 @@
 // What the model reads besides the messages of the open conversation: its instructions, the room left in the context
 // window, and compaction. Owns the instructions of a conversation that does not exist yet. No DOM.
-import { thread as words } from "../language/en/thread";
+import { thread as words } from "../language/en/chat/thread";
 import { type Answer, problemOf } from "../wire/transport/http";
-import { newId } from "../wire/rows";
+import { newId } from "../wire/chat/rows";
 import { ContextUsage } from "./context_usage.svelte";
 import type { ChatDependencies } from "./dependencies";
 import type { Row, Thread } from "./thread.svelte";
@@ -75,8 +75,8 @@ export class ModelContext {
       notices.clear();
       if (this.#host.id() === id) void this.setInstructions(previous);
     };
-    if (problem === "") notices.show(words().instructionsRemoved, { label: words().undo, run: goBack });
-    else notices.show(problem);
+    if (problem === "") notices.showHere(words().instructionsRemoved, { label: words().undo, run: goBack });
+    else notices.showHere(problem);
   }
 
   /** Summarises the oldest turns to make room. */
@@ -90,7 +90,7 @@ export class ModelContext {
     const answer: Answer<{ readonly id: string }> = await client.compact(id, newId(), this.#host.thread.leaf);
     this.#compacting = new Set([...this.#compacting].filter((other) => other !== id));
     if (this.#host.id() !== id) return;
-    if (answer.kind !== "ok") return notices.show(problemOf(answer));
+    if (answer.kind !== "ok") return notices.showHere(problemOf(answer));
     this.#host.muteFeed();
     await this.#host.refresh();
     this.usage.refreshSoon();
@@ -99,7 +99,7 @@ export class ModelContext {
       const row = this.#host.thread.get(answer.value.id);
       if (row && this.#host.id() === id) void this.#host.remove(row);
     };
-    notices.show(words().compacted, { label: words().undo, run: undo });
+    notices.showHere(words().compacted, { label: words().undo, run: undo });
   }
 
   #branch(): { conversation: string; leaf: string | null } | null {

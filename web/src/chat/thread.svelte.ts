@@ -1,7 +1,7 @@
 // The page's copy of one conversation: its messages as rows and the branch that is shown. A row's content is its own
 // reactive state, so a growing message redraws only itself.
-import { filesOf, type Message, textOf } from "../wire/rows";
-import { newestVersion } from "../wire/runs";
+import { filesOf, type Message, textOf } from "../wire/chat/rows";
+import { newestVersion } from "../wire/chat/runs";
 import { Tree } from "./tree";
 import { type Turn as TurnOf, turnsOf } from "./turns";
 

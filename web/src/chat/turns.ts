@@ -1,6 +1,6 @@
 // Groups a path of rows into the turns that are drawn: a user message, or a reply with all model turns and tool results
 // up to the next user message. Pure.
-import type { Role } from "../wire/rows";
+import type { Role } from "../wire/chat/rows";
 
 export interface TurnRow {
   readonly key: string;

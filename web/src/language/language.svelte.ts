@@ -2,13 +2,15 @@
 // server stay as they are, except those translated in `problems`.
 import type { Catalogue } from "./catalogue";
 
-export type Language = "en" | "de";
+export type Language = "en" | "de" | "fr" | "es";
 
 /** Each language in its own name. */
-export const LANGUAGES: Readonly<Record<Language, string>> = { en: "English", de: "Deutsch" };
+export const LANGUAGES: Readonly<Record<Language, string>> = { en: "English", de: "Deutsch", fr: "Français", es: "Español" };
 
 const LOADERS: Readonly<Record<Exclude<Language, "en">, () => Promise<Catalogue>>> = {
   de: async () => (await import("./de")).german,
+  fr: async () => (await import("./fr")).french,
+  es: async () => (await import("./es")).spanish,
 };
 
 let words = $state.raw<Catalogue | null>(null);

@@ -24,6 +24,8 @@ export type FrameMessage =
 
 const MAX_HEIGHT = 20_000;
 const MAX_SENTENCE = 2_000;
+/** Characters of a drawing that can be saved. */
+const MAX_DRAWING = 5_000_000;
 
 /** Validates a message from the frame; null if it is not one. */
 export function parseFrameMessage(data: unknown): FrameMessage | null {
@@ -31,7 +33,7 @@ export function parseFrameMessage(data: unknown): FrameMessage | null {
   const { kind, height, svg, sentence } = data as Record<string, unknown>;
   if (kind === "ready") return { kind };
   if (kind === "height" && typeof height === "number" && height > 0) return { kind, height: Math.min(height, MAX_HEIGHT) };
-  if (kind === "drawn" && typeof svg === "string") return { kind, svg };
+  if (kind === "drawn" && typeof svg === "string" && svg.length <= MAX_DRAWING) return { kind, svg };
   if (kind === "failed" && typeof sentence === "string") return { kind, sentence: sentence.slice(0, MAX_SENTENCE) };
   return null;
 }

@@ -1,6 +1,6 @@
 // Renders Markdown tokens to an HTML string. Model output is never trusted: raw HTML is shown as text, links lead only
-// to the web and mail, and images become links, because fetching an image address can leak the conversation. No DOM,
-// and no translated words: `data-says` marks where the page inserts its own. The result is sanitised again before it is
+// to the web and mail, and images at a web address become links with a button, because fetching an image address can leak
+// the conversation. No DOM, and no translated words: `data-says` marks where the page inserts its own. The result is sanitised again before it is
 // drawn.
 import { Lexer, Marked, Parser, Renderer, type Token, Tokenizer, type Tokens, type TokensList } from "marked";
 
@@ -22,6 +22,20 @@ export function safeAddress(href: string): string | null {
   } catch {
     return null;
   }
+}
+
+/** A picture that is part of the text; no drawings, which are documents. */
+const DATA_PICTURE = /^data:image\/(?:png|jpeg|gif|webp|avif|bmp);base64,[A-Za-z0-9+/]+=*$/;
+/** A file of this server, written as the page's own addresses are. */
+const OWN_PICTURE = /^(?:\.?\/)?(api\/blobs\/[0-9a-f]{64})$/;
+
+/** The source of a picture that can be drawn at once, relative to the page: no other server is asked. Else null. `page`: the
+ * page's own address; models repeat a file's address in full. */
+export function safePicture(href: string, page: string = globalThis.document?.baseURI ?? ""): string | null {
+  if (DATA_PICTURE.test(href)) return href;
+  const folder = page === "" ? "" : new URL(".", page).href;
+  const path = folder !== "" && href.startsWith(folder) ? href.slice(folder.length) : href;
+  return OWN_PICTURE.exec(path)?.[1] ?? null;
 }
 
 /** The first word of a fence's info string: ```python title="x" is python. */
@@ -51,7 +65,13 @@ class PageRenderer extends Renderer {
   }
 
   override image({ href, text }: Tokens.Image): string {
-    return anchor(href, `[<span data-says="image"></span>${text ? `: ${escape(text)}` : ""}]`);
+    const source = safePicture(href);
+    if (source !== null) return `<img src="${escape(source)}" alt="${escape(text)}">`;
+    const address = safeAddress(href);
+    const named = `[<span data-says="image"></span>${text ? `: ${escape(text)}` : ""}]`;
+    if (address === null || !/^https?:/.test(address)) return anchor(href, named);
+    const name = text ? escape(text) : escape(new URL(address).host);
+    return `<span class="web-picture">${anchor(href, name)} <button type="button" data-show data-says="show"></button></span>`;
   }
 
   override checkbox({ checked }: Tokens.Checkbox): string {

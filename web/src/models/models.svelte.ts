@@ -2,11 +2,9 @@
 // event stream while the screen is open. No DOM.
 import type { Clock } from "../wire/transport/clock";
 import type { EventStream, StreamListener } from "../wire/transport/event_stream";
-import { problemOf } from "../wire/transport/http";
-import { type Download, type LoadRequest, type ModelsClient, type ModelsOverview, readModelsEvent } from "../wire/models";
-
-/** Changes within this time (milliseconds) cause one reload. */
-const REFRESH_DELAY_MS = 150;
+import { type Answer, problemOf } from "../wire/transport/http";
+import { OverviewFeed } from "../wire/transport/overview_feed.svelte";
+import { type Download, type LoadRequest, type ModelsClient, type ModelsOverview, readModelsEvent } from "../wire/models/models";
 
 export interface ModelsDependencies {
   readonly client: ModelsClient;
@@ -14,6 +12,8 @@ export interface ModelsDependencies {
   readonly stream: (address: string, listener: StreamListener) => EventStream;
   /** The set of loaded models has changed. */
   readonly onModelsChanged: () => void;
+  /** A model became the default here: the user wants to talk to it. */
+  readonly onNewDefault: () => void;
   readonly notify: (sentence: string) => void;
 }
 
@@ -28,71 +28,88 @@ export interface ModelLoad {
 
 export class Models {
   readonly #deps: ModelsDependencies;
-  #overview = $state.raw<ModelsOverview | null>(null);
-  #problem = $state("");
+  readonly #feed: OverviewFeed<ModelsOverview>;
   #loading = $state.raw<readonly ModelLoad[]>([]);
-  #feed: EventStream | null = null;
-  #refreshScheduled = false;
+  #refusals = $state.raw<Readonly<Record<string, string>>>({});
 
   constructor(deps: ModelsDependencies) {
     this.#deps = deps;
+    this.#feed = new OverviewFeed({ ...deps, read: () => deps.client.overview() });
   }
 
   /** Null before the first answer. */
   get overview(): ModelsOverview | null {
-    return this.#overview;
+    return this.#feed.overview;
   }
 
   get problem(): string {
-    return this.#problem;
+    return this.#feed.problem;
   }
 
   get loading(): readonly ModelLoad[] {
     return this.#loading;
   }
 
-  /** Downloads that are not done, failed ones included. */
-  get downloads(): readonly Download[] {
-    return (this.#overview?.downloads ?? []).filter(({ state }) => state !== "done");
-  }
-
   open(): void {
-    void this.refresh();
-    this.#feed ??= this.#deps.stream("api/models/events", {
-      event: (data) => this.handleEvent(data),
-      // Catch up on what was missed while disconnected.
-      opened: () => this.#scheduleRefresh(),
-    });
-    this.#feed.resume();
+    this.#feed.open("api/models/events", (data) => this.handleEvent(data));
   }
 
   close(): void {
-    this.#feed?.close();
-    this.#feed = null;
+    this.#feed.close();
   }
 
   handleEvent(data: string): void {
     const event = readModelsEvent(data);
     if (event === null) return;
     if (event.type === "download") this.#put(event.download);
-    if (event.type !== "download" || event.download.state === "done") this.#scheduleRefresh();
-    if (event.type === "loaded") this.#deps.onModelsChanged();
+    const done = event.type === "download" && event.download.state === "done" ? event.download : null;
+    if (event.type !== "download" || done) this.#feed.scheduleRefresh();
+    if (event.type === "loaded" || done?.use) this.#deps.onModelsChanged();
+    if (done?.use) this.#deps.onNewDefault();
   }
 
   async refresh(): Promise<void> {
-    const answer = await this.#deps.client.overview();
-    this.#problem = problemOf(answer);
-    if (answer.kind === "ok") this.#overview = answer.value;
+    await this.#feed.refresh();
   }
 
   async load(request: LoadRequest): Promise<void> {
+    const answer = await this.#follow(request, (onProgress) => this.#deps.client.load(request, onProgress));
+    if (answer.kind === "ok" && request.default) this.#deps.onNewDefault();
+  }
+
+  /** Loads a remembered model again. */
+  async retry(name: string): Promise<void> {
+    await this.#follow({ name }, (onProgress) => this.#deps.client.retry(name, onProgress));
+  }
+
+  /** The server does not load a remembered model at its next start. */
+  async forget(name: string): Promise<void> {
+    await this.#command(this.#deps.client.forget(name));
+  }
+
+  /** Makes a loaded model the default. */
+  async makeDefault(name: string): Promise<void> {
+    if (await this.#command(this.#deps.client.makeDefault(name))) this.#deps.onNewDefault();
+  }
+
+  async #command(command: Promise<Answer<unknown>>): Promise<boolean> {
+    const answer = await command;
+    if (answer.kind !== "ok") this.#deps.notify(problemOf(answer));
+    this.#deps.onModelsChanged();
+    await this.refresh();
+    return answer.kind === "ok";
+  }
+
+  /** Shows a load until it has ended. */
+  async #follow(request: LoadRequest, start: (onProgress: (progress: number | null) => void) => Promise<Answer<null>>): Promise<Answer<null>> {
     const { name } = request;
     this.#setLoading({ name, progress: null, problem: "", code: "", request });
-    const answer = await this.#deps.client.load(request, (progress) => this.#setLoading({ name, progress, problem: "", code: "", request }));
+    const answer = await start((progress) => this.#setLoading({ name, progress, problem: "", code: "", request }));
     if (answer.kind === "ok") this.dismiss(name);
     else this.#setLoading({ name, progress: null, problem: problemOf(answer), code: answer.kind === "refused" ? answer.code : "", request });
     this.#deps.onModelsChanged();
     await this.refresh();
+    return answer;
   }
 
   /** Hides a failed load. */
@@ -100,17 +117,20 @@ export class Models {
     this.#loading = this.#loading.filter((other) => other.name !== name);
   }
 
-  async unload(worker: string): Promise<void> {
-    const answer = await this.#deps.client.unload(worker);
-    if (answer.kind !== "ok") this.#deps.notify(problemOf(answer));
-    this.#deps.onModelsChanged();
-    await this.refresh();
+  async unload(name: string): Promise<void> {
+    await this.#command(this.#deps.client.unload(name));
   }
 
-  /** Starts or resumes a download. Returns a sentence if that fails. */
-  async download(what: string): Promise<string> {
-    const answer = await this.#deps.client.download(what);
-    if (answer.kind === "ok") this.#put(answer.value);
+  /** Why the last request to download this was refused; empty if it was not. */
+  refusal(what: string): string {
+    return this.#refusals[what] ?? "";
+  }
+
+  /** Starts or resumes a download; `use`: it then becomes the default model. Returns a sentence if that fails. */
+  async download(what: string, use = false): Promise<string> {
+    const answer = await this.#deps.client.download(what, use);
+    if (answer.kind === "ok") this.#put(answer.value, what);
+    this.#refusals = { ...this.#refusals, [what]: problemOf(answer) };
     return problemOf(answer);
   }
 
@@ -130,20 +150,12 @@ export class Models {
     this.#loading = [...this.#loading.filter(({ name }) => name !== loading.name), loading];
   }
 
-  #put(download: Download): void {
-    if (!this.#overview) return;
-    const { downloads } = this.#overview;
-    const isListed = downloads.some(({ id }) => id === download.id);
-    const next = isListed ? downloads.map((other) => (other.id === download.id ? download : other)) : [...downloads, download];
-    this.#overview = { ...this.#overview, downloads: next };
-  }
-
-  #scheduleRefresh(): void {
-    if (this.#refreshScheduled) return;
-    this.#refreshScheduled = true;
-    this.#deps.clock.after(REFRESH_DELAY_MS, () => {
-      this.#refreshScheduled = false;
-      void this.refresh();
+  /** `replaced`: the server has dropped an earlier download of the same. */
+  #put(download: Download, replaced = ""): void {
+    this.#feed.update((overview) => {
+      const downloads = overview.downloads.filter(({ id, what }) => id === download.id || what !== replaced);
+      const isListed = downloads.some(({ id }) => id === download.id);
+      return { ...overview, downloads: isListed ? downloads.map((other) => (other.id === download.id ? download : other)) : [...downloads, download] };
     });
   }
 }

@@ -1,7 +1,7 @@
 // Imports files of conversations one after the other. No DOM.
-import type { ImportReport } from "../wire/conversations";
+import type { ImportReport } from "../wire/chat/conversations";
 import { problemOf } from "../wire/transport/http";
-import { newId } from "../wire/rows";
+import { newId } from "../wire/chat/rows";
 import type { SendFile, Upload } from "../wire/transport/upload";
 
 export interface Import {

@@ -1,7 +1,7 @@
 // Options of the next run: the conversation's choices over the user's preferences, limited to what the model supports.
 // Pure.
-import type { Capabilities, Model } from "../wire/server";
-import type { Effort, GenerationOptions } from "../wire/settings";
+import type { Model } from "../wire/server/server";
+import type { Effort, GenerationOptions } from "../wire/server/settings";
 
 export interface Options {
   readonly model?: string;
@@ -13,24 +13,18 @@ export interface Options {
   readonly speaker: string;
 }
 
-interface ServerInfo {
-  readonly capabilities: Capabilities | null;
-  model(name: string): Model | null;
-}
-
 /** The conversation's own choices over the user's preferences. */
 export function mergeOptions(preferred: GenerationOptions, own: GenerationOptions): GenerationOptions {
   return { ...preferred, ...own, servers: { ...preferred.servers, ...own.servers } };
 }
 
-/** `options` as merged by `mergeOptions`. Sampling is not sent: the server merges that itself. */
-export function optionsFor(server: ServerInfo, options: GenerationOptions): Options {
-  const model = server.model(options.model ?? "");
+/** `model` is the one that answers; `options` as merged by `mergeOptions`. Sampling is not sent: the server merges that itself. */
+export function optionsFor(model: Model | null, defaultModel: string | null, options: GenerationOptions): Options {
   const verbs = model?.verbs ?? [];
   const { thinking = false, effort, tools, servers = {} } = options;
   return {
     speaker: model?.name ?? "",
-    ...(model && model.name !== server.capabilities?.default_model ? { model: model.name } : {}),
+    ...(model && model.name !== defaultModel ? { model: model.name } : {}),
     ...(verbs.includes("thinking") ? { thinking } : {}),
     ...(verbs.includes("effort") && thinking && effort ? { effort } : {}),
     ...(tools === undefined ? {} : { tools }),

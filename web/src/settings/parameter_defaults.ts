@@ -1,6 +1,6 @@
 // The value in effect for a sampling parameter the user has not set: the operator's default, else the engine's. Pure.
-import type { Model } from "../wire/server";
-import type { Sampling } from "../wire/settings";
+import type { Model } from "../wire/server/server";
+import type { Sampling } from "../wire/server/settings";
 import { type Parameter, PARAMETERS } from "./parameters";
 
 export type ParameterDefault =

@@ -83,7 +83,7 @@ export type ParseResult = { readonly value: Value | null } | { readonly fault: I
 const NUMBER = /^[-+]?(\d+([.,]\d*)?|[.,]\d+)(e[-+]?\d+)?$/i;
 const WHOLE = /^[-+]?\d+$/;
 
-/** Parses a number as written in a language. German accepts a comma, and also a copied decimal point. */
+/** Parses a number as written in a language. Languages with a decimal comma also accept a copied point. */
 function localNumber(text: string, language: Language): number | null {
   if (!NUMBER.test(text) || (language === "en" && text.includes(","))) return null;
   return Number(text.replace(",", "."));

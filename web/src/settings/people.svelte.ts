@@ -1,6 +1,6 @@
 // User accounts and their API keys, for admins. No DOM.
 import { type Answer, problemOf } from "../wire/transport/http";
-import type { Account, Key, KeyClient, NewKey, Role } from "../wire/keys";
+import type { Account, Key, KeyClient, NewKey, Role } from "../wire/server/keys";
 
 export interface Person {
   readonly account: Account;

@@ -1,10 +1,11 @@
 // The user's preferences, stored by the server for every device and mirrored in this browser, for the first paint and
 // while the server is away. Operator defaults apply below them, and the page's defaults below those. `public/theme.js`
 // reads the same key before the first paint.
+import { LANGUAGES } from "../language/language.svelte";
 import { isObject, type JsonObject } from "../wire/json";
 import type { Clock } from "../wire/transport/clock";
 import { type Answer, problemOf } from "../wire/transport/http";
-import type { Changes, GenerationOptions, PagePreferences, Settings, Theme } from "../wire/settings";
+import type { Changes, GenerationOptions, PagePreferences, Settings, Theme } from "../wire/server/settings";
 import type { TextStorage } from "./storage";
 
 export const THEMES: readonly Theme[] = ["system", "light", "dark"];
@@ -16,7 +17,7 @@ export const DEFAULTS: PagePreferences = {
   enter_sends: true,
   paste_as_file: 2500,
   documents: "auto",
-  show_figures: true,
+  show_figures: false,
   thinking_open: false,
   wrap_code: false,
   text_size: "normal",
@@ -65,7 +66,7 @@ export function mergePatch(old: JsonObject, patch: JsonObject, keepsNulls = fals
 
 /** Drops values of the wrong type or outside the choices: storage and operator defaults may hold anything. */
 function validPage(page: JsonObject): Partial<PagePreferences> {
-  const choices: JsonObject = { theme: THEMES, language: ["", "en", "de"], documents: ["auto", "text", "pages"], text_size: ["small", "normal", "large"], reading_width: ["normal", "wide"], announce: ["ends", "sentences", "off"] };
+  const choices: JsonObject = { theme: THEMES, language: ["", ...Object.keys(LANGUAGES)], documents: ["auto", "text", "pages"], text_size: ["small", "normal", "large"], reading_width: ["normal", "wide"], announce: ["ends", "sentences", "off"] };
   const isValid = ([name, value]: [string, unknown]) => {
     const allowed = choices[name] as readonly unknown[] | undefined;
     return allowed ? allowed.includes(value) : typeof value === typeof DEFAULTS[name as keyof PagePreferences] && value !== null;
@@ -240,7 +241,8 @@ export class Preferences {
     const answer = await this.#client.change({ zone });
     if (answer.kind !== "ok") return;
     this.#answerCount++;
-    this.#saved = answer.value;
+    // Only that: the answer may be older than one to a change that was sent later, and would take it back.
+    this.#saved = { ...this.#saved, zone };
     this.#store();
   }
 

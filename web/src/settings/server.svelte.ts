@@ -1,8 +1,9 @@
 // The server's capabilities and status, polled until it is ready. Owns the polling.
-import { shell as words } from "../language/en/shell";
+import { shell as words } from "../language/en/shell/shell";
+import { modelTitle } from "../models/model_titles";
 import type { Clock } from "../wire/transport/clock";
 import type { Fetch } from "../wire/transport/http";
-import { type Capabilities, fetchCapabilities, login, type Model, type ServerState } from "../wire/server";
+import { type Capabilities, fetchCapabilities, login, type Model, type ServerState } from "../wire/server/server";
 
 /** "asking": before the first answer; "locked": a login is needed; "unreachable": no answer. */
 export type ServerStatus = ServerState | "asking" | "locked" | "unreachable";
@@ -56,10 +57,21 @@ export class Server {
     return find(name) ?? find(defaultModel) ?? models[0] ?? null;
   }
 
+  /** The name of a model as people write it. */
+  title(name: string): string {
+    return modelTitle(name, this.#capabilities ?? { models: [] });
+  }
+
   /** Fetches now, and repeats until the server is ready. */
   refresh(): Promise<void> {
     this.#refreshing ??= this.#fetchState().finally(() => (this.#refreshing = null));
     return this.#refreshing;
+  }
+
+  /** Fetches what has just changed: an answer that is under way may be older. */
+  async refreshAfterChange(): Promise<void> {
+    await this.#refreshing;
+    await this.refresh();
   }
 
   /** Logs in. Returns a sentence if that fails, else null. */
@@ -67,9 +79,7 @@ export class Server {
     const answer = await login(this.#fetch, key);
     if (answer.kind === "unreachable") return words().noAnswer;
     if (answer.kind !== "ok") return answer.message;
-    // A request sent before the login does not show its effect.
-    await this.#refreshing;
-    await this.refresh();
+    await this.refreshAfterChange();
     return this.#status === "locked" ? words().noCookie : null;
   }
 

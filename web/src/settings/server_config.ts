@@ -1,7 +1,7 @@
 // Parses the configuration of a new tool server from pasted JSON or a form. Pure: errors are named here, their
 // sentences are in the catalogue; the server validates the rest.
 import { isObject, type JsonObject } from "../wire/json";
-import type { ServerConfig } from "../wire/mcp";
+import type { ServerConfig } from "../wire/tools/mcp";
 
 export interface NamedConfig {
   readonly name: string;

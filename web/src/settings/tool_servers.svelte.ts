@@ -2,7 +2,7 @@
 // of commands in progress and their errors. No DOM.
 import type { Clock } from "../wire/transport/clock";
 import { type Answer, problemOf } from "../wire/transport/http";
-import type { Permission, Phase, ToolServer, ToolServerClient } from "../wire/mcp";
+import type { Permission, Phase, ToolServer, ToolServerClient } from "../wire/tools/mcp";
 import type { NamedConfig } from "./server_config";
 
 const FAST_POLL_MS = 1500;

@@ -4,7 +4,7 @@ import type { Chat } from "../chat/chat.svelte";
 import type { ConversationList } from "../chat/list/conversation_list.svelte";
 import { type Preferences, THEMES } from "../settings/preferences.svelte";
 import type { Server } from "../settings/server.svelte";
-import { chatAddress, screenAddress } from "./route";
+import { chatAddress, helpAddress, screenAddress } from "./route";
 import type { Voice } from "../voice/voice.svelte";
 import type { Shell } from "./shell.svelte";
 import type { Action } from "./shortcuts";
@@ -74,6 +74,7 @@ function pageActions({ shell, preferences, server }: ActionContext, page: PageCo
     settings: { run: () => shell.navigate(screenAddress("settings")) },
     models: { can: hasFeature("models"), run: () => shell.navigate(screenAddress("models")) },
     admin: { can: hasFeature("admin"), run: () => shell.navigate(screenAddress("admin")) },
+    help: { run: () => shell.navigate(helpAddress("")) },
   };
 }
 
@@ -96,7 +97,7 @@ function chatActions({ shell, chat, list, server, voice }: ActionContext, page: 
       can: () => (chat.running || (voice.call?.interruptible ?? false)) && !shell.drawerOpen && shell.overlay === null,
       run: () => (voice.call?.interruptible ? voice.call.interrupt() : chat.stop()),
     },
-    call: { can: () => shell.screen === "chat" && hasFeature("voice"), run: () => voice.startCall() },
+    call: { can: () => shell.screen === "chat" && hasFeature("voice") && server.capabilities?.apps?.["audio_duplex"] !== false, run: () => voice.startCall() },
     // Pressing the same keys again sends the recording.
     speak: { can: () => shell.screen === "chat" && hasFeature("transcription") && voice.call === null, run: () => voice.recordMessage() },
     regenerate: { can: () => reply() !== null && !chat.running, run: () => chat.regenerate(reply()!) },

@@ -1,7 +1,7 @@
 // The page's route, stored in the fragment of its address: "#/c/ID" is a conversation, "#/c/ID/MESSAGE" a message in
-// it, "#/settings/SECTION", "#/models" and "#/admin" are screens, anything else a new conversation. Pure.
+// it, "#/settings/SECTION", "#/models", "#/admin" and "#/help?q=QUESTION" are screens, anything else a new conversation. Pure.
 
-export const SCREENS = ["settings", "models", "admin"] as const;
+export const SCREENS = ["settings", "models", "admin", "help"] as const;
 
 export type Screen = "chat" | (typeof SCREENS)[number];
 
@@ -11,15 +11,25 @@ export interface Route {
   readonly message: string | null;
   /** Section of a screen; empty for the first. */
   readonly section: string;
+  /** What the help was asked. */
+  readonly query: string;
 }
 
 const CONVERSATION = /^#\/c\/([\w-]{1,64})(?:\/([\w-]{1,64}))?$/;
-const SCREEN = /^#\/(settings|models|admin)(?:\/([\w-]{1,64}))?$/;
+const SCREEN = /^#\/(settings|models|admin|help)(?:\/([\w-]{1,64}))?(?:\?q=(.*))?$/;
 
 export function parseRoute(hash: string): Route {
-  const [, screen = "chat", section = ""] = SCREEN.exec(hash) ?? [];
+  const [, screen = "chat", section = "", query = ""] = SCREEN.exec(hash) ?? [];
   const [, conversation = null, message = null] = CONVERSATION.exec(hash) ?? [];
-  return { screen: screen as Screen, conversation, message, section };
+  return { screen: screen as Screen, conversation, message, section, query: decoded(query) };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return "";
+  }
 }
 
 export function chatAddress(conversation: string | null, message: string | null = null): string {
@@ -29,4 +39,8 @@ export function chatAddress(conversation: string | null, message: string | null 
 
 export function screenAddress(screen: Exclude<Screen, "chat">, section = ""): string {
   return `#/${screen}${section === "" ? "" : `/${section}`}`;
+}
+
+export function helpAddress(question: string): string {
+  return question.trim() === "" ? "#/help" : `#/help?q=${encodeURIComponent(question.trim())}`;
 }

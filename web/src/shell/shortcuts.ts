@@ -23,6 +23,7 @@ export const ACTIONS = [
   "settings",
   "models",
   "admin",
+  "help",
   "shortcuts",
 ] as const;
 
@@ -51,6 +52,7 @@ export const DEFAULT_SHORTCUTS: Readonly<Record<Action, string>> = {
   settings: "Mod+,",
   models: "",
   admin: "",
+  help: "",
   shortcuts: "Mod+/",
 };
 

@@ -1,16 +1,16 @@
 // Creates calls, dictations, voice messages and reading aloud from the browser's devices and sockets and the page's
 // state. The composition root of this folder; loaded on demand.
 import type { Chat } from "../chat/chat.svelte";
-import type { Choices } from "../chat/choices.svelte";
+import type { ChosenModel } from "../chat/chosen_model.svelte";
 import type { Preferences } from "../settings/preferences.svelte";
 import type { TextStorage } from "../settings/storage";
 import type { Clock } from "../wire/transport/clock";
-import type { ConversationClient } from "../wire/conversations";
+import type { ConversationClient } from "../wire/chat/conversations";
 import { type Fetch, problemOf } from "../wire/transport/http";
-import { synthesise, transcribe } from "../wire/speech";
+import { synthesise, transcribe } from "../wire/voice/speech";
 import { currentLanguage } from "../language/language.svelte";
 import type { Uploader } from "../wire/transport/upload";
-import { voice as words } from "../language/en/voice";
+import { voice as words } from "../language/en/voice/voice";
 import { Call } from "./call/call.svelte";
 import { setAudioSession } from "./audio/audio_context";
 import { readChoice, writeChoice } from "./audio/microphone_choice";
@@ -22,11 +22,12 @@ import { keepScreenOn } from "./call/wake_lock";
 import { listOutputs, readOutput, routeTo, writeOutput } from "./audio/output_device";
 import { openSpeaker, type Speaker } from "./audio/speaker";
 import type { PlayoutReport } from "./audio/playout";
+import { StoredVoice } from "./stored_voice";
 import { VoiceMessage } from "./recording/voice_message.svelte";
 
 export interface VoiceDependencies {
   readonly chat: Chat;
-  readonly choices: Choices;
+  readonly chosen: ChosenModel;
   readonly preferences: Preferences;
   readonly client: ConversationClient;
   readonly fetch: Fetch;
@@ -39,6 +40,14 @@ export interface VoiceDependencies {
   readonly reportProblem: (sentence: string) => void;
   /** A chunk of the page could not be loaded. */
   readonly onLoadFailure: () => void;
+}
+
+/** The page's one, so that a voice that is gone is said once. */
+let sharedVoice: StoredVoice | null = null;
+
+function storedVoice({ fetch, preferences, reportProblem }: VoiceDependencies): StoredVoice {
+  sharedVoice ??= new StoredVoice({ fetch, chosen: () => preferences.page.voice, sayReplaced: (voice) => reportProblem(words().voiceGone(voice)) });
+  return sharedVoice;
 }
 
 interface Startable {
@@ -64,7 +73,8 @@ function openLoudspeaker(context: AudioContext | null, storage: TextStorage, onR
   });
 }
 
-export function createCall(context: AudioContext | null, { chat, choices, preferences, client, clock, storage }: VoiceDependencies, onEnd: () => void): Startable & { readonly call: Call } {
+export function createCall(context: AudioContext | null, deps: VoiceDependencies, onEnd: () => void): Startable & { readonly call: Call } {
+  const { chat, chosen, preferences, client, clock, storage } = deps;
   let conversation: string | null = null;
   let created = false;
   const call = new Call(
@@ -92,8 +102,8 @@ export function createCall(context: AudioContext | null, { chat, choices, prefer
           if (answer.kind !== "ok") return problemOf(answer);
           conversation = answer.value;
         }
-        const { voice, voice_speed: speed } = preferences.page;
-        return { conversation, model: choices.current.model ?? "", voice, speed, language: "" };
+        const voice = await storedVoice(deps).usable();
+        return { conversation, model: chosen.loadedName, voice, speed: preferences.page.voice_speed, language: "" };
       },
       choice: () => readChoice(storage),
       saveMicrophone: (device) => writeChoice(storage, { ...readChoice(storage), device }),
@@ -118,11 +128,12 @@ export function createDictation(
   { fetch, clock, storage, reportProblem }: VoiceDependencies,
   insert: (text: string) => void,
   onEnd: () => void,
+  language: string = currentLanguage(),
 ): Startable & { readonly dictation: Dictation } {
   const release = closer(context);
   const dictation = new Dictation({
     microphone: (listener) => withSound(context, (sound) => openMicrophone(sound, readChoice(storage), listener)),
-    transcribe: (wav, signal) => transcribe(fetch, wav, currentLanguage(), signal),
+    transcribe: (wav, signal) => transcribe(fetch, wav, language, signal),
     insert,
     clock,
     reportProblem,
@@ -161,11 +172,13 @@ export function createVoiceMessage(context: AudioContext | null, { chat, fetch, 
   return { message, start: () => message.begin() };
 }
 
-export function createReadAloud(context: AudioContext | null, { fetch, preferences, storage, reportProblem }: VoiceDependencies, onEnd: () => void): ReadAloud {
+export function createReadAloud(context: AudioContext | null, deps: VoiceDependencies, onEnd: () => void): ReadAloud {
+  const { fetch, preferences, storage, reportProblem } = deps;
+  const voice = storedVoice(deps);
   const release = closer(context);
   return new ReadAloud({
     speaker: (onReport) => openLoudspeaker(context, storage, onReport),
-    speech: (text, signal) => synthesise(fetch, { text, voice: preferences.page.voice, speed: preferences.page.voice_speed }, signal),
+    speech: (text, signal) => synthesise(fetch, { text, voice: voice.chosen, speed: preferences.page.voice_speed }, signal, (gone) => voice.onReplaced(gone)),
     reportProblem,
     onEnd() {
       release();

@@ -1,6 +1,6 @@
 // Reads messages aloud: the server synthesises sentence by sentence, the next one while one is playing. No DOM.
 import { Sentences } from "../chat/announce/sentences";
-import { voice as words } from "../language/en/voice";
+import { voice as words } from "../language/en/voice/voice";
 import { type Answer, problemOf } from "../wire/transport/http";
 import type { PlayoutReport } from "./audio/playout";
 import { OUTPUT_RATE, SampleAligner } from "./audio/samples";

@@ -68,22 +68,22 @@ export class Voice {
     if (this.#reading === null && this.#call === null) this.#preparedSound ??= openAudioContext("playback");
   }
 
-  /** Dictates text; `insert` puts it at the caret. A second call finishes the dictation. */
-  dictate(insert: (text: string) => void): void {
+  /** Dictates text; `insert` puts it at the caret. A second call finishes the dictation. `language`: the one that is spoken. */
+  dictate(insert: (text: string) => void, language?: string): void {
     if (this.#dictation) return this.#dictation.finish();
     if (this.#call || this.#message) return;
     this.stopReading();
     this.#load(async () => {
       const context = openAudioContext("play-and-record");
       const { createDictation } = await import("./factory");
-      const { dictation, start } = createDictation(context, this.#deps(), insert, () => (this.#dictation = null));
+      const { dictation, start } = createDictation(context, this.#deps(), insert, () => (this.#dictation = null), language);
       this.#dictation = dictation;
       await start();
     });
   }
 
-  /** Records a voice message; `isHeld` tells whether the button is still down. A second call sends it. */
-  recordMessage(isHeld: () => boolean = () => false): void {
+  /** Records a voice message. A second call sends it. */
+  recordMessage(): void {
     if (this.#message) return this.#message.finish();
     if (this.#call) return;
     this.#dictation?.finish();
@@ -95,7 +95,6 @@ export class Voice {
       const { createVoiceMessage } = await import("./factory");
       const { message, start } = createVoiceMessage(context, this.#deps(), () => (this.#message = null));
       this.#message = message;
-      if (!isHeld()) message.goHandsFree();
       await start();
     });
   }

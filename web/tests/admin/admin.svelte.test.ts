@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
 import { Admin, SPAN_S } from "../../src/admin/admin.svelte";
-import { AdminClient } from "../../src/wire/admin";
+import { AdminClient } from "../../src/wire/server/admin";
 import { FakeClock } from "../clock";
 import { settle } from "../server";
 
@@ -12,6 +12,8 @@ let away: boolean;
 let now: number;
 let said: string[];
 let admin: Admin;
+let apps: { app_id: string; enabled: boolean }[];
+let refuses: boolean;
 
 beforeEach(() => {
   clock = new FakeClock();
@@ -20,9 +22,21 @@ beforeEach(() => {
   away = false;
   now = 1000;
   said = [];
+  refuses = false;
+  apps = [
+    { app_id: "omni", enabled: true },
+    { app_id: "audio_duplex", enabled: true },
+  ];
   const fetch = async (address: string) => {
     requests.push(address);
     if (away) throw new TypeError("failed to fetch");
+    const switched = /admin\/apps\/(\w+)/.exec(address)?.[1];
+    if (switched !== undefined) {
+      if (refuses) return new Response(JSON.stringify({ error: { code: "internal_error", message: "It broke." } }), { status: 500 });
+      apps = apps.map((app) => (app.app_id === switched ? { ...app, enabled: !app.enabled } : app));
+      return new Response(JSON.stringify(apps.find((app) => app.app_id === switched)));
+    }
+    if (address.endsWith("admin/apps")) return new Response(JSON.stringify({ apps }));
     const body = address.includes("figures") ? { now, step: 5, samples } : address === "workers" ? { workers: [] } : { items: [], running_tasks: [] };
     return new Response(JSON.stringify(body));
   };
@@ -41,7 +55,33 @@ describe("the admin page", () => {
     admin.close();
     clock.pass(60_000);
     await settle();
-    expect(requests.length).toBe(6);
+    expect(requests.length).toBe(8);
+  });
+
+  it("moves a switch at once, and back where the server refuses", async () => {
+    admin.open();
+    await settle();
+    const off = () => admin.apps.filter((app) => !app.enabled).map((app) => app.app_id);
+    const answered = admin.switchApp("omni", false);
+    expect(off()).toEqual(["omni"]);
+    await answered;
+    expect(off()).toEqual(["omni"]);
+    refuses = true;
+    const refused = admin.switchApp("audio_duplex", false);
+    expect(off()).toEqual(["omni", "audio_duplex"]);
+    await refused;
+    expect(off()).toEqual(["omni"]);
+    expect(said.length).toBe(1);
+  });
+
+  it("does not take a switch back for an answer that was asked before", async () => {
+    admin.open();
+    await settle();
+    clock.pass(2000);
+    const switched = admin.switchApp("omni", false);
+    await settle();
+    await switched;
+    expect(admin.apps[0]?.enabled).toBe(false);
   });
 
   it("asks in one round, though it was closed and opened again before the answer", async () => {

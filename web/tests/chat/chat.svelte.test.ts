@@ -9,9 +9,9 @@ import { Notices } from "../../src/chat/announce/notices.svelte";
 import type { ReplyTurn, Row } from "../../src/chat/thread.svelte";
 import { Preferences } from "../../src/settings/preferences.svelte";
 import { MemoryStorage } from "../../src/settings/storage";
-import { ConversationClient } from "../../src/wire/conversations";
+import { ConversationClient } from "../../src/wire/chat/conversations";
 import { EventStream } from "../../src/wire/transport/event_stream";
-import { textOf } from "../../src/wire/rows";
+import { textOf } from "../../src/wire/chat/rows";
 import { FakeClock } from "../clock";
 import { settle, FakeServer } from "../server";
 
@@ -27,6 +27,7 @@ let went: (string | null)[];
 let troubles: number;
 let loaded: string[];
 let chat: Chat;
+let speaker: string;
 
 /** Another tab on the same server. */
 function page(): Chat {
@@ -47,9 +48,11 @@ function page(): Chat {
       preferences: new Preferences(storage, { read: () => nothing, change: () => nothing }, clock, () => {}),
       save: () => nothing,
       reportProblem: () => {},
+      isLoaded: () => true,
     }),
     systemPrompt: () => "",
-    options: () => ({ speaker: "mini", thinking: true }),
+    options: () => ({ speaker, thinking: true }),
+    titleOf: (model) => model,
     onFailure: () => void troubles++,
     onLoaded: ({ id }) => void loaded.push(id),
     navigate: (conversation, stays) => void went.push(stays ? `${conversation}, if the chat is in sight` : conversation),
@@ -63,6 +66,7 @@ beforeEach(() => {
   went = [];
   troubles = 0;
   loaded = [];
+  speaker = "mini";
   chat = page();
 });
 
@@ -228,10 +232,9 @@ describe("failing", () => {
     chat.send("one");
     await settle();
     expect(lastMessage()).toMatchObject({ status: "failed", error: { code: "unsupported", message: "It takes no pictures." } });
-    expect(draft.text).toBe("one");
+    expect(draft.text).toBe("");
     const first = server.last("/runs");
     chat.regenerate(lastReply());
-    expect(draft.text).toBe("");
     await settle();
     expect(server.last("/runs")).toEqual(first);
     expect(texts()).toEqual(["zero", "0", "one", ""]);
@@ -242,7 +245,7 @@ describe("failing", () => {
     server.unreachable = true;
     chat.send("one");
     await settle();
-    expect(lastMessage().error?.message).toContain("does not answer");
+    expect(lastMessage().error?.message).toContain("isn’t responding");
     server.unreachable = false;
     chat.send("two");
     await settle();
@@ -485,7 +488,7 @@ describe("tools", () => {
     await drawn();
     expect(chat.reply.approvals).toHaveLength(1);
     clock.draw();
-    expect(announcer.sentence).toContain("May weather run?");
+    expect(announcer.sentence).toContain("weather needs your approval");
     expect(await chat.answerApproval(chat.reply.approvals[0]!, { decision: "once" })).toBe("");
     expect(server.last("approvals/t")).toEqual({ decision: "once" });
     expect(chat.reply.approvals).toEqual([]);
@@ -515,7 +518,7 @@ describe("coming back", () => {
     expect(chat.title).toBe("Numbers");
     await open("x");
     expect(texts()).toEqual([]);
-    expect(chat.problem).toContain("not here");
+    expect(chat.problem).toContain("not found");
   });
 
   it("leaves what is shown until the other one is here, and drops a late answer", async () => {
@@ -593,7 +596,7 @@ describe("coming back", () => {
     server.conversation("c", past());
     server.unreachable = true;
     await open("c");
-    expect(chat.problem).toContain("does not answer");
+    expect(chat.problem).toContain("isn’t responding");
     server.unreachable = false;
     chat.resume();
     await settle();
@@ -876,7 +879,8 @@ describe("what could not be sent", () => {
     chat.send("four");
     await settle();
     expect(chat.pending).toEqual([]);
-    expect(draft.text).toBe("four\n\nthree");
+    expect(draft.text).toBe("four");
+    expect(texts()).toEqual(["three", ""]);
   });
 
   it("is put before what is being typed when it cannot wait for a reply", async () => {
@@ -955,6 +959,28 @@ describe("what could not be sent", () => {
     chat.saveUnsent();
     expect(new Draft(storage).text).toBe("");
     expect(draft.text).toBe("two");
+  });
+});
+
+describe("the announcement of a reply", () => {
+  const announced = () => (chat.send("hello"), clock.draw(), announcer.sentence);
+
+  it("names the model, and says so where there is none", () => {
+    expect(announced()).toBe("mini is answering.");
+    speaker = "";
+    chat = page();
+    expect(announced()).toBe("The model is answering.");
+  });
+
+  it("says that the model is being loaded", async () => {
+    chat.send("hello");
+    await settle();
+    server.emit({ type: "progress", waiting: "load", model: "big", loaded: 0.5 });
+    await settle();
+    clock.draw();
+    clock.draw();
+    expect(announcer.sentence).toBe("Loading big…");
+    expect(chat.reply.progress).toMatchObject({ stage: "loading", update: { loaded: 0.5 } });
   });
 });
 

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { Choices } from "../../src/chat/choices.svelte";
 import { Preferences } from "../../src/settings/preferences.svelte";
 import { MemoryStorage } from "../../src/settings/storage";
-import type { GenerationOptions } from "../../src/wire/settings";
+import type { GenerationOptions } from "../../src/wire/server/settings";
 import { FakeClock } from "../clock";
 
 const silent = { read: () => new Promise<never>(() => {}), change: () => new Promise<never>(() => {}) };
@@ -22,6 +22,7 @@ beforeEach(() => {
       return { kind: "ok", value: null };
     },
     reportProblem: () => {},
+    isLoaded: (model) => model === "big",
   });
 });
 
@@ -52,6 +53,21 @@ describe("choices", () => {
     await choices.choose({ effort: undefined });
     expect(choices.current.effort).toBeUndefined();
     expect(choices.current.thinking).toBe(true);
+  });
+
+  it("of a model that is not loaded are dropped by a new chat, which the default answers", async () => {
+    await choices.choose({ model: "gone", thinking: true });
+    expect(choices.takeForNewChat()).toEqual({ thinking: true, servers: {} });
+    expect(preferences.options.model).toBeUndefined();
+    await choices.choose({ model: "big" });
+    expect(choices.takeForNewChat()).toEqual({ model: "big", thinking: true, servers: {} });
+    expect(preferences.options.model).toBe("big");
+  });
+
+  it("end where new chats follow the default", async () => {
+    await choices.choose({ model: "big" });
+    choices.followDefault();
+    expect(choices.current.model).toBeUndefined();
   });
 
   it("for one conversation alone change no other", async () => {

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
 import { type Branch, ContextUsage } from "../../src/chat/context_usage.svelte";
-import type { ContextFill } from "../../src/wire/conversations";
+import type { ContextFill } from "../../src/wire/chat/conversations";
 import type { Answer } from "../../src/wire/transport/http";
 import { FakeClock } from "../clock";
 import { settle } from "../server";

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
 import { Thread } from "../../src/chat/thread.svelte";
-import { messageOf, type SparseMessage } from "../../src/wire/rows";
+import { messageOf, type SparseMessage } from "../../src/wire/chat/rows";
 
 let thread: Thread;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { groupSilent, modelTurns, turnsOf } from "../../src/chat/turns";
-import type { Role } from "../../src/wire/rows";
+import type { Role } from "../../src/wire/chat/rows";
 
 const row = (key: string, role: Role, kind: "message" | "summary" = "message") => ({ key, role, kind });
 

@@ -19,6 +19,7 @@ describe("what a frame says", () => {
   it("has bounds", () => {
     expect(parseFrameMessage({ kind: "height", height: 1e9 })).toEqual({ kind: "height", height: 20_000 });
     expect(parseFrameMessage({ kind: "failed", sentence: "x".repeat(9000) })).toMatchObject({ sentence: "x".repeat(2000) });
+    expect(parseFrameMessage({ kind: "drawn", svg: "x".repeat(5_000_001) })).toBeNull();
   });
 });
 

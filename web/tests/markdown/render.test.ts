@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { languageOf, lex, render, safeAddress } from "../../src/markdown/render";
+import { languageOf, lex, render, safeAddress, safePicture } from "../../src/markdown/render";
 
 const html = (source: string) => render(lex(source));
 
@@ -24,11 +24,40 @@ describe("rendering", () => {
     },
   );
 
-  it("loads no image: it links to it", () => {
+  it("loads no image from the web: it links to it, with a button that shows it", () => {
     const image = html("![a cat](https://example.org/cat.png)");
     expect(image).not.toContain("<img");
-    expect(image).toContain('[<span data-says="image"></span>: a cat]');
+    expect(image).toContain('<span class="web-picture"><a href="https://example.org/cat.png"');
+    expect(image).toContain('>a cat</a> <button type="button" data-show data-says="show"></button></span>');
+    expect(html("![](https://example.org/cat.png)")).toContain(">example.org</a>");
   });
+
+  it("draws an image that is in the text or a file of this server", () => {
+    const file = `api/blobs/${"0af1".repeat(16)}`;
+    expect(html('![a "cat"](data:image/png;base64,iVBORw0KGgo=)')).toContain('<img src="data:image/png;base64,iVBORw0KGgo=" alt="a &quot;cat&quot;">');
+    for (const address of [file, `/${file}`, `./${file}`]) expect(html(`![](${address})`)).toContain(`<img src="${file}" alt="">`);
+  });
+
+  it("knows a file of this server by its full address too, below the page's own path", () => {
+    const file = `api/blobs/${"0af1".repeat(16)}`;
+    for (const page of ["https://chat.example/", "https://chat.example/#/c/1", "http://127.0.0.1:8006/", "https://example.org/chat/"]) {
+      const folder = page.replace(/#.*$/, "");
+      expect(safePicture(`${folder}${file}`, page)).toBe(file);
+      expect(safePicture(`${folder}${file}?x`, page)).toBeNull();
+    }
+    for (const other of ["https://chat.example.org/", "http://chat.example/", "https://chat.example:8006/", "https://chat.example/other/"]) {
+      expect(safePicture(`${other}${file}`, "https://chat.example/")).toBeNull();
+    }
+    expect(safePicture(`https://chat.example/${file}`)).toBeNull();
+  });
+
+  it.each(["data:image/svg+xml;base64,PHN2Zz4=", "data:text/html;base64,aGk=", "data:image/png,x", "api/session", "api/blobs/../session", "//example.org/a.png", "javascript:alert(1)"])(
+    "draws no image of %s",
+    (address) => {
+      expect(safePicture(address)).toBeNull();
+      expect(html(`![a](${address})`)).not.toMatch(/<img|data-show/);
+    },
+  );
 
   it("cannot be talked out of an attribute", () => {
     expect(html('[a](https://example.org/"onmouseover="alert(1))')).not.toMatch(/"onmouseover/);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { Imports } from "../../src/settings/imports.svelte";
-import type { ImportReport } from "../../src/wire/conversations";
+import type { ImportReport } from "../../src/wire/chat/conversations";
 import type { Answer } from "../../src/wire/transport/http";
 import { settle } from "../server";
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import { defaultOf, splitBySupport } from "../../src/settings/parameter_defaults";
 import { PARAMETERS } from "../../src/settings/parameters";
-import type { Model } from "../../src/wire/server";
+import type { Model } from "../../src/wire/server/server";
 
 const model = (changes: Partial<Model> = {}): Model => ({ name: "mini", engine: "llama", context: 4096, parameters: 1, description: "", bundled: false, verbs: [], ...changes });
 

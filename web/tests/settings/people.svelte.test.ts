@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { People } from "../../src/settings/people.svelte";
-import { KeyClient } from "../../src/wire/keys";
+import { KeyClient } from "../../src/wire/server/keys";
 
 function made(role = "admin") {
   const requests: { method: string; address: string; body: unknown }[] = [];

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { DEFAULTS, mergePatch, Preferences } from "../../src/settings/preferences.svelte";
 import { MemoryStorage } from "../../src/settings/storage";
 import type { Answer } from "../../src/wire/transport/http";
-import type { Changes, Settings } from "../../src/wire/settings";
+import type { Changes, Settings } from "../../src/wire/server/settings";
 import { FakeClock } from "../clock";
 
 type Plain = Record<string, unknown>;
@@ -129,6 +129,26 @@ describe("preferences", () => {
     expect(server.settings).toEqual({});
     expect(preferences.saving).toBe("untouched");
     expect(preferences.page.theme).toBe("dark");
+  });
+
+  it("are not taken back by an older answer about where the browser is", async () => {
+    const { preferences, server, storage, settle } = made();
+    const change = server.change.bind(server);
+    let release = () => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    server.change = async (changes) => {
+      const answer = await change(changes);
+      if ("zone" in changes) await held;
+      return answer;
+    };
+    const zone = preferences.setTimeZone("Europe/Berlin");
+    preferences.change({ page: { shortcuts: { sidebar: "Mod+Alt+J" } } });
+    await settle();
+    release();
+    await zone;
+    expect(preferences.page.shortcuts).toEqual({ sidebar: "Mod+Alt+J" });
+    // Nor for the page after a reload, before the server has answered.
+    expect(made(storage, server).preferences.page.shortcuts).toEqual({ sidebar: "Mod+Alt+J" });
   });
 
   it("wait for a server that is in trouble, and are sent again", async () => {

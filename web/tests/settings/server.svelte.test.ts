@@ -117,7 +117,7 @@ describe("logging in", () => {
 
   it("reports an unreachable server", async () => {
     answers = [nobody];
-    expect(await server.login("secret")).toMatch(/does not answer/);
+    expect(await server.login("secret")).toMatch(/isn’t responding/);
   });
 });
 

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 
 import { ToolServers } from "../../src/settings/tool_servers.svelte";
 import type { Fetch } from "../../src/wire/transport/http";
-import { ToolServerClient } from "../../src/wire/mcp";
+import { ToolServerClient } from "../../src/wire/tools/mcp";
 import { FakeClock } from "../clock";
 import { settle } from "../server";
 

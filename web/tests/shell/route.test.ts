@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { chatAddress, parseRoute, screenAddress, SCREENS } from "../../src/shell/route";
+import { chatAddress, helpAddress, parseRoute, screenAddress, SCREENS } from "../../src/shell/route";
 
 describe("the page's address", () => {
   it("names a conversation, and a message in it", () => {
@@ -23,5 +23,13 @@ describe("the page's address", () => {
   it("names a screen, and a part of it", () => {
     for (const screen of SCREENS) expect(parseRoute(screenAddress(screen))).toMatchObject({ screen, section: "", conversation: null });
     expect(parseRoute(screenAddress("settings", "keys"))).toMatchObject({ screen: "settings", section: "keys" });
+  });
+
+  it("asks the help what anybody may type", () => {
+    for (const query of ["how do I?", "100 % & more", "a/b#c", "größer"]) {
+      expect(parseRoute(helpAddress(query))).toMatchObject({ screen: "help", query });
+    }
+    expect(parseRoute(helpAddress(" "))).toMatchObject({ screen: "help", query: "" });
+    expect(parseRoute("#/help?q=%E0%A4%A")).toMatchObject({ screen: "help", query: "" });
   });
 });

@@ -22,7 +22,7 @@ vi.mock("../../src/voice/factory", () => {
       start: async () => {},
     }),
     createVoiceMessage: (_context: unknown, _parts: unknown, onEnd: () => void) => ({
-      message: component("message", { goHandsFree: () => done.push("free"), finish: () => done.push("finish"), cancel: () => (done.push("cancel"), onEnd()) }, onEnd),
+      message: component("message", { finish: () => done.push("finish"), cancel: () => (done.push("cancel"), onEnd()) }, onEnd),
       start: async () => {},
     }),
     createReadAloud: (_context: unknown, _parts: unknown, onEnd: () => void) => {
@@ -86,8 +86,8 @@ describe("voice", () => {
     expect(voice.dictation).toBe(null);
   });
 
-  it("speaks a message: held while the button is down, else hands-free, and sent by another press", async () => {
-    voice.recordMessage(() => true);
+  it("records a message, sent by another press", async () => {
+    voice.recordMessage();
     await settle();
     expect([done, voice.message]).toEqual([["sound play-and-record", "message"], calls[0]]);
     voice.dictate(() => {});
@@ -96,10 +96,10 @@ describe("voice", () => {
     calls[0].onEnd();
     voice.recordMessage();
     await settle();
-    expect(done.slice(3)).toEqual(["sound play-and-record", "message", "free"]);
+    expect(done.slice(3)).toEqual(["sound play-and-record", "message"]);
     voice.startCall();
     await settle();
-    expect([voice.message, done[6]]).toEqual([null, "cancel"]);
+    expect([voice.message, done[5]]).toEqual([null, "cancel"]);
   });
 
   it("creates the AudioContext for a reply that will be read aloud within the user gesture", async () => {
@@ -107,7 +107,7 @@ describe("voice", () => {
     voice.recordMessage();
     responds = false;
     await settle();
-    expect(done).toEqual(["sound playback", "sound play-and-record", "message", "free"]);
+    expect(done).toEqual(["sound playback", "sound play-and-record", "message"]);
   });
 
   it("reads out, and stops by the same press", async () => {

@@ -5,7 +5,7 @@ Types only. `conversations/service.py` fills them in; tests fill them with fakes
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import Literal, Protocol
 
 from msgspec import Struct
@@ -14,6 +14,7 @@ from duologue.tools.values import Ask, Keep, Offer, OfferedTool, Report, ToolOut
 from duologue.values.conversations import Content, GenerationOptions, StoredMessage
 from duologue.values.generate import Generate
 from duologue.values.messages import Message
+from duologue.values.model_choice import ModelState
 from duologue.values.requests import ChatRequest, ModelCard
 from duologue.values.runs import ListEvent, Run
 
@@ -27,7 +28,8 @@ class PromptSize(Protocol):
     def context(self) -> int: ...
 
 
-Count = Callable[[ChatRequest], Awaitable[PromptSize]]
+Count = Callable[[ChatRequest, str], Awaitable[PromptSize]]
+"""The size of a request's prompt, which this user asks for."""
 
 
 class ConversationFiles(Protocol):
@@ -73,6 +75,19 @@ class ToolProvider(Protocol):
     ) -> ToolOutcome: ...
 
 
+class ModelAccess(Protocol):
+    """`gateway.models.chat_models.ChatModels`. A protocol, because `gateway` is built on this room."""
+
+    def may_load(self, user: str, /) -> bool: ...
+
+    @property
+    def coming_default(self) -> str: ...
+
+    async def state(self, name: str) -> ModelState: ...
+
+    def ready(self, name: str, user: str, *, load: bool) -> AsyncGenerator[float | None]: ...
+
+
 class ToolDependencies(Struct, frozen=True):
     """What tool calls need. Without a toolbox only a client's own tools can be called."""
 
@@ -90,7 +105,7 @@ not possible."""
 
 class RunDependencies(Struct, frozen=True, kw_only=True):
     """What a run needs. Without a toolbox no tools are offered; without `count` and `make_room` a conversation that is too
-    long fails with the model's own error."""
+    long fails with the model's own error; without `models` a model that is not loaded is an error too."""
 
     generate: Generate
     resolve: Callable[[str], ModelCard]
@@ -105,6 +120,7 @@ class RunDependencies(Struct, frozen=True, kw_only=True):
     """The generation options in a user's settings."""
     toolbox: ToolProvider | None = None
     count: Count | None = None
+    models: ModelAccess | None = None
     make_room: MakeRoom | None = None
     publish: Callable[[str, ListEvent], None] = lambda user, event: None
     """Publish a change to the conversation lists of a user."""

@@ -211,12 +211,16 @@ class ToolCallBatch:
     def _asker(
         self, tool_call: ToolCallRun, limit: anyio.CancelScope
     ) -> Callable[[Approval], Awaitable[ElicitationAnswer]]:
-        """Asks what a server wants to know while its tool runs. The tool's time limit is paused meanwhile."""
+        """Asks what a server wants to know while its tool runs. The tool's time limit is paused while any question is
+        open."""
+        left = math.inf
 
         async def ask(approval: Approval) -> ElicitationAnswer:
+            nonlocal left
             now = self._dependencies.now()
-            left = limit.deadline - anyio.current_time()
-            limit.deadline = math.inf
+            if not tool_call.approvals:
+                left = limit.deadline - anyio.current_time()
+                limit.deadline = math.inf
             complete = msgspec.structs.replace(
                 approval,
                 run=self._run,

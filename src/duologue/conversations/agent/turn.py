@@ -20,6 +20,7 @@ from duologue.values.events import (
     Done,
     Event,
     Failed,
+    Fitted,
     Prefilled,
     Progress,
     Queued,
@@ -30,7 +31,7 @@ from duologue.values.events import (
     ToolCallDelta,
     Usage,
 )
-from duologue.values.runs import RunDelta, RunEvent, RunProgress, Waiting
+from duologue.values.runs import RunDelta, RunEvent, RunFitted, RunProgress, Waiting
 
 _KINDS = {"queue_full": "queue", "context_length_exceeded": "context", "model_silent": "timeout"}
 _MODEL = {"unsupported", "invalid_request", "model_not_found", "engine_failed", "scripted_failure"}
@@ -99,6 +100,8 @@ class ModelTurn:
             case Queued(position=position, wait=wait):
                 self.waiting = "queue"
                 return [RunProgress("queue", position, wait)]
+            case Fitted(transcripts, notes):
+                return [RunFitted(self.id, transcripts, notes)]
             case Started(model):
                 self.waiting, self._model = "model", model or self._model
                 return [RunProgress("model")]
@@ -110,6 +113,11 @@ class ModelTurn:
             case Done() | Failed():
                 self.ended = event
         return []
+
+    def loading(self, loaded: float | None) -> list[RunEvent]:
+        """The model is being loaded, `loaded` of it (0 to 1, None if unknown)."""
+        self.waiting = "load"
+        return [RunProgress("load", model=self._model, loaded=loaded or 0.0)]
 
     def row(self) -> StoredMessage:
         """The row as it is now, running. Tool calls are in it only once the turn has ended: half a tool call would make

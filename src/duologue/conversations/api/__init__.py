@@ -23,7 +23,7 @@ def router(service: Service) -> APIRouter:
     for part in (conversations, messages, runs, user_data, import_export):
         routes.include_router(part.router(service))
     routes.include_router(events.router(service.feed))
-    routes.include_router(files.router(service.blobs, limit=service.limits.blob_mb * 2**20))
+    routes.include_router(files.router(service.blobs, service.limits, service.resolve, service.hears))
     if service.toolbox is not None:
         routes.include_router(tool_routes.router(service.toolbox, service.keep))
     return routes

@@ -7,7 +7,7 @@ of this server. `files/blobs.py` stores and reads them.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -16,11 +16,16 @@ from fastapi import APIRouter, Query, Request
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response, StreamingResponse
 
+from duologue.config.settings import LimitSettings
 from duologue.conversations.files.blobs import Blobs
+from duologue.conversations.files.inspection import Inspection, inspect
+from duologue.conversations.files.media_fit import MediaFit, media_fit
 from duologue.errors import BadRequest, TooLarge
-from duologue.http.json_api import user_of
+from duologue.http.json_api import answer, user_of
+from duologue.http.openapi import documented
 from duologue.media import sniff
 from duologue.values.conversations import Blob
+from duologue.values.requests import ModelCard
 
 INLINE_IMAGES = frozenset(f"image/{kind}" for kind in ("png", "jpeg", "gif", "webp", "avif", "bmp", "x-icon"))
 """Picture formats that every browser shows and that cannot contain a script (so no SVG)."""
@@ -47,8 +52,14 @@ _BODY: dict[str, Any] = {
 }
 
 
-def router(blobs: Blobs, *, limit: int) -> APIRouter:
-    """The endpoints. `limit`: bytes of one file."""
+def router(
+    blobs: Blobs,
+    limits: LimitSettings,
+    resolve: Callable[[str], ModelCard],
+    hears: Callable[[], bool] = lambda: False,
+) -> APIRouter:
+    """The endpoints. `resolve` finds a model's card by name; `hears`: whether sound is written down for models that take none."""
+    limit = limits.blob_mb * 2**20
     routes = APIRouter(prefix="/api/blobs", tags=["files"])
 
     @routes.post("", status_code=201, openapi_extra=_BODY, summary="Upload a file")
@@ -101,18 +112,57 @@ def router(blobs: Blobs, *, limit: int) -> APIRouter:
             return Response(status_code=status, headers=headers)
         return StreamingResponse(blobs.pieces(hash, start, end), status, headers=headers)
 
+    _add_views(routes, blobs, limits, resolve, hears)
+    return routes
+
+
+def _add_views(
+    routes: APIRouter,
+    blobs: Blobs,
+    limits: LimitSettings,
+    resolve: Callable[[str], ModelCard],
+    hears: Callable[[], bool],
+) -> None:
+    """What is told about a file, and its small picture."""
+
+    @routes.get(
+        "/{hash}/inspection",
+        summary="Whether a file can be attached",
+        openapi_extra=documented(answers=Inspection),
+    )
+    async def inspect_blob(request: Request, hash: str) -> Response:
+        """`code` and `message`: the error of a message with this file, whatever the model; empty when there is none. `scan`: only a
+        model that sees pictures can read it."""
+        return answer(await inspect(blobs, limits, user_of(request), hash))
+
+    @routes.get(
+        "/{hash}/fit",
+        summary="What a model will get of a file",
+        openapi_extra=documented(answers=MediaFit),
+    )
+    async def fit_blob(
+        request: Request,
+        hash: str,
+        model: Annotated[str, Query(max_length=512, description="Default: the default chat model.")] = "",
+    ) -> Response:
+        """`became`: `kept`, `resized`, `text` (sound written down, or a document), `frames` or `frames_and_sound` (a video), or `refused`
+        with `code` and `message`. `frames` pictures of `pixels` pixels each, about `tokens` tokens; `seconds`, `width` and `height` are
+        the file's own. Measuring a long sound or a PDF takes up to a few seconds."""
+        card = resolve(model)
+        return answer(await media_fit(blobs, limits, user_of(request), hash, card, hears=hears()))
+
     @routes.get("/{hash}/thumbnail", summary="A small picture of a file")
     async def read_thumbnail(
         request: Request, hash: str, side: Annotated[int, Query(ge=1, le=4096)] = 256
     ) -> Response:
         """A WebP of a picture, or of a PDF's first page, that fits into a square of about `side` pixels."""
-        await blobs.get(user_of(request), hash)
+        user = user_of(request)
+        await blobs.get(user, hash)
         headers = HEADERS | {"etag": f'"{hash}-{side}"'}
         if _matches(request.headers.get("if-none-match", ""), headers["etag"]):
             return Response(status_code=304, headers=headers)
-        return Response(await blobs.thumbnail(hash, side), media_type="image/webp", headers=headers)
-
-    return routes
+        thumbnail = await blobs.thumbnail(hash, side, user=user)
+        return Response(thumbnail, media_type="image/webp", headers=headers)
 
 
 class _Form:

@@ -16,17 +16,24 @@ from starlette.responses import Response, StreamingResponse
 from duologue.conversations import exporting
 from duologue.conversations.exporting import Exported
 from duologue.conversations.importer import Importer, ImportReport
-from duologue.errors import BadRequest, Busy, NotFound, TooLarge
+from duologue.errors import BadRequest, NotFound
+from duologue.fair_lane import FairLane
 from duologue.http.json_api import answer, checked_id, user_of
 from duologue.http.openapi import documented
+from duologue.threads import Refusal
 from duologue.values.conversations import Conversation, Folder
 from duologue.values.runs import ListReset
 
 if TYPE_CHECKING:
     from duologue.conversations.service import Service
 
-MOST_IMPORTS = 2
-"""Imports at the same time. Each is entirely in memory."""
+MOST_IMPORTS, MOST_WAITING, MOST_WAITING_PER_USER = 2, 8, 1
+"""Imports at the same time, one of them of a user; and how many may wait."""
+IMPORTS = Refusal(
+    "Other imports are being read. Try again in a moment.",
+    "Other imports took too long. Try again in a moment.",
+    "import_running",
+)
 PAGE = 200
 
 
@@ -34,7 +41,9 @@ def router(service: Service) -> APIRouter:
     """The endpoints."""
     routes = APIRouter(prefix="/api", tags=["import and export"])
     importer = Importer(service.stores.durable, service.blobs, service.attachments(""))
-    running: set[object] = set()
+    lane = FairLane(
+        MOST_IMPORTS, 1, waiting=MOST_WAITING, waiting_per_user=MOST_WAITING_PER_USER, refusal=IMPORTS
+    )
 
     @routes.post(
         "/import",
@@ -46,15 +55,15 @@ def router(service: Service) -> APIRouter:
     async def import_conversations(request: Request) -> Response:
         """The body is a file: an export of this server, of llama.cpp's page, ChatGPT or Open WebUI; JSON, JSON lines or zip,
         detected from the content. Conversations that exist already are skipped."""
-        if len(running) >= MOST_IMPORTS:
-            raise Busy("Other imports are being read. Try again in a moment.", code="import_running")
-        running.add(ticket := object())
-        try:
-            data = await _whole_body(request, service.limits.import_mb)
-            user = user_of(request)
-            report = await importer.import_file(user, data)
-        finally:
-            running.discard(ticket)
+        user = user_of(request)
+        limit = service.limits.import_mb
+        # Received first: a body that arrives slowly must not hold a place.
+        with service.until_closed():
+            async with (
+                service.spool.received(user, _body(request), limit, "limits.import_mb") as path,
+                lane.turn(user),
+            ):
+                report = await importer.import_file(user, path)
         service.feed.publish(user, ListReset())
         return answer(report)
 
@@ -103,19 +112,12 @@ def router(service: Service) -> APIRouter:
     return routes
 
 
-async def _whole_body(request: Request, limit_mb: int) -> bytes:
-    """Raises TooLarge as soon as the body exceeds the setting limits.import_mb."""
-    data = bytearray()
+async def _body(request: Request) -> AsyncIterator[bytes]:
     try:
         async for chunk in request.stream():
-            data += chunk
-            if len(data) > limit_mb * 2**20:
-                raise TooLarge(
-                    f"The file is larger than {limit_mb} MB; the setting limits.import_mb raises the limit."
-                )
+            yield chunk
     except ClientDisconnect:
         raise BadRequest("The request broke off.") from None
-    return bytes(data)
 
 
 async def _exported(
@@ -127,7 +129,16 @@ async def _exported(
         messages = await store.messages.all(id, within=connection)
     if folders is None:
         folders = await _folders(service, user)
-    return Exported(conversation, messages, folders.get(conversation.folder or ""))
+    folder = folders.get(conversation.folder or "")
+    return Exported(conversation, messages, folder, _above(folder, folders))
+
+
+def _above(folder: Folder | None, folders: dict[str, Folder]) -> tuple[Folder, ...]:
+    """The folders that it is in, the outermost first."""
+    above: list[Folder] = []
+    while folder is not None and (folder := folders.get(folder.parent or "")) is not None:
+        above.insert(0, folder)
+    return tuple(above)
 
 
 async def _folders(service: Service, user: str) -> dict[str, Folder]:

@@ -121,8 +121,21 @@ def _add_messages(routes: APIRouter, service: Service) -> None:
         openapi_extra=documented(answers=Deleted),
     )
     async def delete_message(request: Request, id: str, message: str) -> Response:
-        """A summary and the system message are deleted alone, and the messages below move up."""
+        """Can be undone with `restore` for an hour. A summary and the system message are deleted alone and for good, and the
+        messages below move up."""
         deleted = await service.editing.delete(
             user_of(request), checked_id(id), checked_id(message, "message")
         )
         return answer(deleted)
+
+    @routes.post(
+        "/messages/{message}/restore",
+        summary="Undo the deletion of a message",
+        openapi_extra=documented(answers=Conversation),
+    )
+    async def restore_message(request: Request, id: str, message: str) -> Response:
+        """Brings back all that was deleted with it."""
+        conversation = await service.editing.restore(
+            user_of(request), checked_id(id), checked_id(message, "message")
+        )
+        return answer(conversation)

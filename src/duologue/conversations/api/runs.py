@@ -185,6 +185,7 @@ def _add_pending(routes: APIRouter, service: Service) -> None:
         openapi_extra=documented(body=api.PendingChangeBody, answers=PendingMessage),
     )
     async def change_pending(request: Request, id: str, pending: str) -> Response:
+        """A message that is queued while no reply is running is sent at once."""
         change, user = await read_body(request, api.PendingChangeBody), user_of(request)
         store = service.stores.of(checked_id(id))
         await store.conversations.get(user, id)
@@ -196,8 +197,11 @@ def _add_pending(routes: APIRouter, service: Service) -> None:
         if change.how is not None:
             changes["how"] = change.how
         message = await store.pending.change(id, checked_id(pending, "pending"), changes)
-        if message.how == "steer" and (run := service.runs.live(id)) is not None:
+        run = service.runs.live(id)
+        if message.how == "steer" and run is not None:
             run.steer()
+        elif change.how == "queue" and run is None:
+            await service.runs.send_pending(user, id)
         service.feed.publish(user, ListChanged(id))
         return answer(message)
 

@@ -1,4 +1,4 @@
-"""A user's data besides the conversations: search, folders, drafts, settings, and stored tool permissions.
+"""A user's data besides the conversations: search, folders, drafts, settings, storage, and stored tool permissions.
 
 Owns these routes, their JSON and their limits; the store does the work.
 """
@@ -13,6 +13,7 @@ from fastapi import APIRouter, Request
 from msgspec import Struct
 from starlette.responses import Response
 
+from duologue.conversations.files.quota import StorageUse
 from duologue.errors import BadRequest, NotFound, TooLarge
 from duologue.http.json_api import answer, body_of, checked_id, nothing, read_body, user_of, whole_number
 from duologue.http.openapi import documented
@@ -61,6 +62,7 @@ def router(service: Service) -> APIRouter:
     _add_folders(routes, service)
     _add_drafts(routes, service)
     _add_settings(routes, service)
+    _add_storage(routes, service)
     _add_permissions(routes, service)
     return routes
 
@@ -189,6 +191,13 @@ def _add_settings(routes: APIRouter, service: Service) -> None:
         _check_size(patch, SETTINGS_BYTES)
         _check_size(await settings.get(user) | patch, SETTINGS_BYTES)
         return answer(await settings.merge(user, patch))
+
+
+def _add_storage(routes: APIRouter, service: Service) -> None:
+    @routes.get("/storage", summary="How much your files take", openapi_extra=documented(answers=StorageUse))
+    async def read_storage(request: Request) -> Response:
+        """Bytes of all files you have stored, and the limit; `temporary_...` are those of temporary chats, in memory."""
+        return answer(await service.quota.use(user_of(request)))
 
 
 def _add_permissions(routes: APIRouter, service: Service) -> None:

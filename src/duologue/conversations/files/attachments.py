@@ -8,15 +8,16 @@ of what a model cannot take, and the refusal of a new message with such content.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
 from typing import Literal, NoReturn
 
 from duologue.config.settings import LimitSettings
 from duologue.conversations.files.blobs import Blobs
 from duologue.conversations.history.prompt_messages import PromptMessage, history
+from duologue.decoder.service import decode, decode_stream
 from duologue.errors import BadRequest, NotFound, Problem, TooLarge, Unsupported
-from duologue.media import documents, images, recordings, sniff, texts, wav
-from duologue.media.decoding import decode, decode_alone
+from duologue.media import documents, images, recordings, sniff, texts, videos, wav
 from duologue.values.conversations import (
     AudioContent,
     Blob,
@@ -28,6 +29,7 @@ from duologue.values.conversations import (
     TextContent,
     VideoContent,
 )
+from duologue.values.fitting import UNFIT, treatment
 from duologue.values.messages import (
     AudioPart,
     ImagePart,
@@ -47,9 +49,17 @@ _NOUNS = {"image": "a picture", "audio": "sound", "video": "a video"}
 
 
 class Attachments:
-    """`temporary`: for temporary chats, whose files stay in memory."""
+    """`temporary`: for temporary chats, whose files stay in memory. `hears`: whether sound is written down for models that take none."""
 
-    def __init__(self, blobs: Blobs, limits: LimitSettings, *, temporary: bool = False) -> None:
+    def __init__(
+        self,
+        blobs: Blobs,
+        limits: LimitSettings,
+        *,
+        temporary: bool = False,
+        hears: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._hears = hears
         self._blobs = blobs
         self._limits = limits
         self._temporary = temporary
@@ -80,14 +90,11 @@ class Attachments:
                 case "text":
                     return await self._text(user, blob, name)
                 case "audio":
-                    return await self._audio(blob, name)
+                    return await self._audio(user, blob, name)
                 case "video":
-                    return VideoContent(blob.hash, blob.mime, name)
+                    return await self._video(user, blob, name)
                 case _:
-                    raise BadRequest(
-                        f"A file of this kind cannot be given to a model. {ATTACHABLE}",
-                        code="file_unsupported",
-                    )
+                    raise reject_family()
         except Problem as problem:
             _raise_for_file(name, problem)
 
@@ -108,7 +115,7 @@ class Attachments:
         """Raises Unsupported when a new message has content that the model cannot take."""
         for part in content:
             modality = _modality(part)
-            if card is None or modality is None or modality in card.modalities:
+            if card is None or modality is None or self._is_taken(modality, card):
                 continue
             name = getattr(part, "name", "") or "The file"
             takes = " and ".join(card.modalities)
@@ -120,7 +127,7 @@ class Attachments:
                     f"{name} is {_NOUNS[modality]}, but the model {card.name} takes {takes}; "
                     "choose another model or leave the file out."
                 )
-            raise Unsupported(sentence, code="modality_unsupported", param="content")
+            raise Unsupported(sentence, code=UNFIT, param="content")
 
     async def messages(
         self, user: str, rows: Sequence[StoredMessage], card: ModelCard | None
@@ -131,73 +138,79 @@ class Attachments:
         return tuple([await self._message(user, entry, card) for entry in history(rows)])
 
     async def _image(self, user: str, blob: Blob, name: str) -> ImageContent:
-        data = await self._blobs.read(blob.hash)
-        picture = await decode(images.for_model, data, self._limits.image_megapixels)
+        source = await self._blobs.source(blob.hash)
+        picture = await decode(images.for_model, source, self._limits.image_megapixels, user=user)
         shown = ""
-        if picture.data is not data:
+        if picture.data:
             shown = (await self._store(user, picture.data, name, picture.mime)).hash
         width, height = blob.width or picture.width, blob.height or picture.height
         return ImageContent(blob.hash, blob.mime, name, shown, width, height)
 
-    async def _audio(self, blob: Blob, name: str) -> AudioContent:
-        sound = await _decode_sound(await self._blobs.read(blob.hash), blob.mime)
-        return AudioContent(blob.hash, blob.mime, name, sound.duration)
+    async def _video(self, user: str, blob: Blob, name: str) -> VideoContent | AudioContent:
+        """A video; browsers record sound alone in the same kinds of files."""
+        measured = await decode(videos.measure_video, await self._blobs.source(blob.hash), user=user)
+        if not measured.width and measured.has_sound:
+            return await self._audio(user, blob, name)
+        videos.check_measured(measured, self._limits.video_minutes)
+        return VideoContent(blob.hash, blob.mime, name)
+
+    async def _audio(self, user: str, blob: Blob, name: str) -> AudioContent:
+        duration = await decode(recordings.measure_sound, await self._blobs.source(blob.hash), user=user)
+        return AudioContent(blob.hash, blob.mime, name, duration)
 
     async def _text(self, user: str, blob: Blob, name: str) -> DocumentContent:
         # A character takes at most four bytes in any encoding, so a larger file is refused without reading it.
         if blob.size > 4 * self._limits.text_mb * MEGABYTE:
-            raise self._too_long()
-        data = await self._blobs.read(blob.hash)
-        text, _ = await decode(texts.decode_text, data)
-        text_blob = await self._text_blob(user, blob, name, text, data)
+            raise reject_long(self._limits)
+        read = await decode(texts.read_text, await self._blobs.source(blob.hash), user=user)
+        if not read.text.strip():
+            raise reject_empty()
+        text_blob = await self._text_blob(user, blob, name, read)
         return DocumentContent(blob.hash, blob.mime, name, text_blob)
 
     async def _pdf(
         self, user: str, blob: Blob, name: str, given: Literal["text", "pages"] | None, card: ModelCard | None
     ) -> DocumentContent:
-        data = await self._blobs.read(blob.hash)
-        text = await decode_alone(documents.text, data)
+        source = await self._blobs.source(blob.hash)
+        text = await decode(documents.text, source, self._limits.text_mb * MEGABYTE, user=user)
         if not text:
             given = "pages"
-            if card is not None and "image" not in card.modalities:
+            if card is not None and "image" not in card.accepted:
                 raise Unsupported(
                     f"The PDF has no text in it: it is a scan, and the model {card.name} cannot see its pages. "
                     "Choose a model that takes pictures.",
                     code="document_without_text",
                 )
         # The text is stored with the pages too: a model without vision may continue the chat later.
-        text_blob = (
-            await self._text_blob(user, blob, name, text, data, pages=given == "pages") if text else ""
-        )
-        pages = [page async for page in self._pages(user, data, name)] if given == "pages" else []
+        text_blob = ""
+        if text:
+            read = texts.ReadText(text, is_file=False)
+            text_blob = await self._text_blob(user, blob, name, read, pages=given == "pages")
+        pages = await self._pages(user, source, name) if given == "pages" else []
         return DocumentContent(blob.hash, blob.mime, name, text_blob, tuple(pages), given or "text")
 
-    async def _pages(self, user: str, data: bytes, name: str) -> AsyncIterator[str]:
-        count = await decode_alone(documents.page_count, data)
-        for index in range(min(count, self._limits.document_pages)):
-            picture = await decode_alone(documents.page, data, index, self._limits.image_megapixels)
-            yield (await self._store(user, picture.data, f"{name} {index + 1}", picture.mime)).hash
+    async def _pages(self, user: str, source: bytes | Path, name: str) -> list[str]:
+        most, megapixels = self._limits.document_pages, self._limits.image_megapixels
+        hashes: list[str] = []
+        async with decode_stream(documents.pages, source, most, megapixels, user=user) as pages:
+            async for page in pages:
+                stored = await self._store(user, page.data, f"{name} {len(hashes) + 1}", page.mime)
+                hashes.append(stored.hash)
+        return hashes
 
     async def _text_blob(
-        self, user: str, blob: Blob, name: str, text: str, data: bytes, *, pages: bool = False
+        self, user: str, blob: Blob, name: str, read: texts.ReadText, *, pages: bool = False
     ) -> str:
         """The hash of a document's text: of the file itself when that is the text already."""
-        encoded = text.encode("utf-8", "replace")
+        encoded = read.text.encode("utf-8", "replace")
         if len(encoded) > self._limits.text_mb * MEGABYTE:
             if pages:
                 return ""
-            raise self._too_long()
-        return blob.hash if encoded == data else (await self._store(user, encoded, name, sniff.PLAIN)).hash
+            raise reject_long(self._limits)
+        return blob.hash if read.is_file else (await self._store(user, encoded, name, sniff.PLAIN)).hash
 
     async def _store(self, user: str, data: bytes, name: str, mime: str) -> Blob:
         return await self._blobs.keep(user, data, name=name, mime=mime, temporary=self._temporary)
-
-    def _too_long(self) -> TooLarge:
-        return TooLarge(
-            f"It has more than {self._limits.text_mb} MB of text; attach a part of it, or raise the setting "
-            "limits.text_mb.",
-            code="document_too_long",
-        )
 
     async def _message(self, user: str, entry: PromptMessage, card: ModelCard | None) -> Message:
         parts: list[Part] = []
@@ -235,30 +248,39 @@ class Attachments:
 
     async def _file_parts(self, user: str, content: Content, card: ModelCard | None) -> list[Part]:
         modality = _modality(content)
-        is_taken = card is None or modality is None or modality in card.modalities
+        is_taken = self._is_taken(modality, card)
         if isinstance(content, ResourceContent):
             return await self._resource(user, content, card)
         if isinstance(content, DocumentContent):
             if is_taken and content.pages:
-                return await self._page_parts(content)
+                return await self._page_parts(user, content)
             if content.text:
                 text = (await self._blobs.read(content.text)).decode("utf-8", "replace")
-                return [TextPart(_fenced(content.name, text))]
-        if isinstance(content, TextContent) or not is_taken:
+                return [TextPart(fenced(content.name, text))]
+        if isinstance(content, TextContent | DocumentContent) or not is_taken:
             return [_note(content, "not shown: this model cannot take it")]
-        data = await self._blobs.read(
-            content.shown or content.blob if isinstance(content, ImageContent) else content.blob
-        )
-        return [await _medium(modality or "", data, content)]
+        if isinstance(content, AudioContent):
+            sound = await decode(recordings.read_sound, await self._blobs.source(content.blob), user=user)
+            return [AudioPart(sound.samples, wav.RATE)]
+        if isinstance(content, ImageContent):
+            return [_image_part(await self._blobs.read(content.shown or content.blob))]
+        assert isinstance(content, VideoContent), content
+        return [VideoPart(await self._blobs.read(content.blob), content.mime)]
 
-    async def _page_parts(self, content: DocumentContent) -> list[Part]:
+    def _is_taken(self, modality: str | None, card: ModelCard | None) -> bool:
+        """Whether the model gets something of such content: as it is, or as what the gateway makes of it."""
+        if card is None or modality is None:
+            return True
+        return treatment(modality, card.accepted, hears=self._hears()) != "refuse"
+
+    async def _page_parts(self, user: str, content: DocumentContent) -> list[Part]:
         pictures: list[Part] = []
         for page in content.pages:
             data = await self._blobs.read(page)
-            pictures.append(ImagePart(data, sniff.kind(data[: sniff.HEAD])))
+            pictures.append(_image_part(data))
         note = f"{len(content.pages)} pages as pictures"
         if len(content.pages) >= self._limits.document_pages:
-            count = await decode_alone(documents.page_count, await self._blobs.read(content.blob))
+            count = await decode(documents.page_count, await self._blobs.source(content.blob), user=user)
             if count > len(content.pages):
                 note = f"the first {len(content.pages)} of {count} pages as pictures"
         return [TextPart(f"[{content.name or 'Document'}: {note}]"), *pictures]
@@ -266,33 +288,39 @@ class Attachments:
     async def _resource(self, user: str, content: ResourceContent, card: ModelCard | None) -> list[Part]:
         title = " ".join(dict.fromkeys(part for part in (content.name, content.uri) if part))
         if content.text or not content.blob:
-            return [TextPart(_fenced(title, content.text))]
+            return [TextPart(fenced(title, content.text))]
         # The client wrote this content itself, so check that the file belongs to this user.
         blob = await self._blobs.get(user, content.blob)
         family = sniff.family(blob.mime)
         if family == "text":
-            text, _ = await decode(texts.decode_text, await self._blobs.read(blob.hash))
-            return [TextPart(_fenced(title or blob.name, text))]
-        if family == "image" and (card is None or "image" in card.modalities):
-            data = await self._blobs.read(blob.hash)
-            picture = await decode(images.for_model, data, self._limits.image_megapixels)
-            return [ImagePart(picture.data, picture.mime)]
+            read = await decode(texts.read_text, await self._blobs.source(blob.hash), user=user)
+            return [TextPart(fenced(title or blob.name, read.text))]
+        if family == "image" and (card is None or "image" in card.accepted):
+            source = await self._blobs.source(blob.hash)
+            picture = await decode(images.for_model, source, self._limits.image_megapixels, user=user)
+            return [ImagePart(picture.data or await self._blobs.read(blob.hash), picture.mime)]
         return [_note(content, "not shown: this model cannot take it")]
 
 
-async def _decode_sound(data: bytes, mime: str) -> wav.Sound:
-    return await (
-        decode(wav.read_wav, data) if wav.is_wav(data) else decode(recordings.read_recording, data, mime)
+def reject_family() -> BadRequest:
+    return BadRequest(
+        f"A file of this kind cannot be given to a model. {ATTACHABLE}", code="file_unsupported"
     )
 
 
-async def _medium(kind: str, data: bytes, content: Content) -> Part:
-    if kind == "image":
-        return ImagePart(data, sniff.kind(data[: sniff.HEAD]))
-    if isinstance(content, AudioContent):
-        return AudioPart((await _decode_sound(data, content.mime)).samples, wav.RATE)
-    assert isinstance(content, VideoContent), content
-    return VideoPart(data, content.mime)
+def reject_empty() -> BadRequest:
+    return BadRequest("The file is empty.", code="file_empty")
+
+
+def reject_long(limits: LimitSettings) -> TooLarge:
+    return TooLarge(
+        f"It has more than {limits.text_mb} MB of text; attach a part of it, or raise the setting limits.text_mb.",
+        code="document_too_long",
+    )
+
+
+def _image_part(data: bytes) -> ImagePart:
+    return ImagePart(data, sniff.quick_kind(data[: sniff.HEAD]) or sniff.BINARY)
 
 
 def _modality(content: Content) -> str | None:
@@ -315,7 +343,7 @@ def _note(content: Content, reason: str) -> TextPart:
     return TextPart(f"[{kind} {name}: {reason}]" if name else f"[{kind}: {reason}]")
 
 
-def _fenced(name: str, text: str) -> str:
+def fenced(name: str, text: str) -> str:
     """A file's text under its name, in a code fence longer than any inside it."""
     ticks = "`" * max(3, 1 + max((len(run) for run in _TICKS.findall(text)), default=0))
     return f"{name or 'File'}:\n{ticks}\n{text.rstrip()}\n{ticks}"

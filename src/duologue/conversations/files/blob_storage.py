@@ -17,7 +17,7 @@ from typing import BinaryIO, Protocol, TypeVar
 import anyio
 
 from duologue.errors import NotFound, TooLarge, Unavailable
-from duologue.threads import disk_io
+from duologue.threads import disk_cleanup, disk_io
 
 T = TypeVar("T")
 
@@ -49,6 +49,10 @@ class BlobStorage(Protocol):
     async def size(self, hash: str) -> int: ...
     @abstractmethod
     async def read(self, hash: str, start: int = 0, size: int = -1) -> bytes: ...
+    @abstractmethod
+    async def source(self, hash: str) -> bytes | Path:
+        """What a decoder process reads the file from: its path, or its bytes where it is not on disk."""
+
     @abstractmethod
     async def thumbnail(self, hash: str, side: int) -> bytes | None: ...
     @abstractmethod
@@ -86,13 +90,17 @@ class DiskStorage(BlobStorage):
             yield StagedFile(digest.hexdigest(), size, head, commit)
         finally:
             with anyio.CancelScope(shield=True):
-                await self._do(_discard, file, path)
+                await self._do(_discard, file, path, run=disk_cleanup)
 
     async def size(self, hash: str) -> int:
         return (await self._do(os.stat, self._path(hash))).st_size
 
     async def read(self, hash: str, start: int = 0, size: int = -1) -> bytes:
         return await self._do(_read, self._path(hash), start, size)
+
+    async def source(self, hash: str) -> bytes | Path:
+        await self.size(hash)  # raises NotFound
+        return self._path(hash).absolute()
 
     async def thumbnail(self, hash: str, side: int) -> bytes | None:
         try:
@@ -104,14 +112,16 @@ class DiskStorage(BlobStorage):
         await self._do(self._put, self._thumbnail(hash, side), data)
 
     async def remove(self, hash: str) -> None:
-        await self._do(self._remove, hash)
+        await self._do(self._remove, hash, run=disk_cleanup)
 
     async def sweep(self, before: int) -> None:
         await self._do(self._sweep, before)
 
-    async def _do(self, function: Callable[..., T], *args: object) -> T:
+    async def _do(
+        self, function: Callable[..., T], *args: object, run: Callable[..., Awaitable[T]] = disk_io
+    ) -> T:
         try:
-            return await disk_io(function, *args)
+            return await run(function, *args)
         except FileNotFoundError:
             raise NotFound("The file no longer exists.", code="blob_not_found") from None
         except OSError as error:
@@ -202,6 +212,9 @@ class MemoryStorage(BlobStorage):
     async def read(self, hash: str, start: int = 0, size: int = -1) -> bytes:
         data = self._of(hash)
         return data[start:] if size < 0 else data[start : start + size]
+
+    async def source(self, hash: str) -> bytes | Path:
+        return self._of(hash)
 
     async def thumbnail(self, hash: str, side: int) -> bytes | None:
         return self._thumbnails.get((hash, side))

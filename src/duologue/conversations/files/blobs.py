@@ -7,26 +7,37 @@ bytes are in a `BlobStorage`, the rows in the store. Files of temporary chats st
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
 
-from duologue.conversations.files.blob_storage import HEAD, PIECE, BlobStorage, DiskStorage, MemoryStorage
+from duologue.conversations.files.blob_storage import (
+    HEAD,
+    PIECE,
+    BlobStorage,
+    DiskStorage,
+    MemoryStorage,
+    StagedFile,
+)
+from duologue.decoder.service import decode
 from duologue.errors import NotFound, Problem
 from duologue.media import documents, images, sniff, wav
-from duologue.media.decoding import decode, decode_alone
 from duologue.values.conversations import Blob
 
 if TYPE_CHECKING:
+    from duologue.conversations.files.quota import StorageQuota
     from duologue.store.blobs import BlobRows
 
 SIDES = (64, 128, 256, 512, 1024)
 """The sizes of thumbnails, in pixels. Few, because each is a file of its own."""
 UNUSED_MS = 3_600_000
 """How long an unreferenced file is kept: it may belong to a message that is still being written."""
+REFUSED_MS, REFUSED_MOST = 60_000, 1000
+"""How long the refusal of a file that has no thumbnail is repeated without reading the file again, and of how many files."""
 MEASURABLE = 128 * 2**20
 """Bytes. The size of a larger picture is not determined at upload."""
 
@@ -36,7 +47,8 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 class Blobs:
     """`limit`: bytes of one file; `now` gives milliseconds since 1970; with `folder` None all files are in memory.
 
-    `temporary`: the rows of temporary chats. Without them, files of temporary chats are stored like all others.
+    `temporary`: the rows of temporary chats. Without them, files of temporary chats are stored like all others. `quota` bounds
+    the files of each user.
     """
 
     def __init__(
@@ -47,14 +59,17 @@ class Blobs:
         limit: int,
         now: Callable[[], int],
         temporary: BlobRows | None = None,
+        quota: StorageQuota | None = None,
     ) -> None:
         storage: BlobStorage = DiskStorage(folder) if folder is not None else MemoryStorage()
         self._durable = (storage, rows)
         self._temporary = (MemoryStorage(), temporary) if temporary is not None else self._durable
         self._limit = limit
         self._now = now
+        self._quota = quota
         self._uploading: Counter[str] = Counter()
         self._removing: dict[str, anyio.Event] = {}
+        self._refused: OrderedDict[str, tuple[int, str]] = OrderedDict()
 
     @classmethod
     def in_memory(cls, rows: BlobRows, *, limit: int, now: Callable[[], int]) -> Blobs:
@@ -72,11 +87,16 @@ class Blobs:
     ) -> Blob:
         """Store a file. The type is detected from the content; `name` and `mime` only refine plain text.
 
-        Raises TooLarge as soon as the limit is exceeded, Unavailable when the file cannot be written.
+        Raises TooLarge as soon as the limit is exceeded, or when it does not fit into the user's storage; Unavailable when the
+        file cannot be written.
         """
         storage, rows = self._temporary if temporary else self._durable
         chunks = _once(content) if isinstance(content, bytes) else content
-        async with storage.stage(chunks, self._limit) as staged:
+        async with (
+            self._counted(user, chunks, temporary) as counted,
+            storage.stage(counted, self._limit) as staged,
+            self._room(user, staged, temporary),
+        ):
             hash = staged.hash
             # The collector must not remove this file between its commit and its row.
             while (removal := self._removing.get(hash)) is not None:
@@ -84,8 +104,8 @@ class Blobs:
             self._uploading[hash] += 1
             try:
                 await staged.commit()
-                kind = await decode(sniff.kind, staged.head, name, mime)
-                width, height, duration = await _measure(storage, hash, kind, staged.head, staged.size)
+                kind = await _kind(user, staged.head, name, mime)
+                width, height, duration = await _measure(user, storage, kind, staged)
                 blob = Blob(
                     hash=hash,
                     mime=kind,
@@ -100,6 +120,18 @@ class Blobs:
             finally:
                 self._uploading[hash] -= 1
                 self._uploading += Counter()  # drops the entries that are zero
+
+    def _counted(
+        self, user: str, chunks: AsyncIterator[bytes], temporary: bool
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        if self._quota is None:
+            return nullcontext(chunks)
+        return self._quota.uploading(user, chunks, temporary=temporary)
+
+    def _room(self, user: str, staged: StagedFile, temporary: bool) -> AbstractAsyncContextManager[None]:
+        if self._quota is None:
+            return nullcontext()
+        return self._quota.room(user, staged.hash, staged.size, temporary=temporary)
 
     async def get(self, user: str, hash: str) -> Blob:
         """The metadata of a file of this user. Raises NotFound, also for another user's file."""
@@ -139,6 +171,10 @@ class Blobs:
         """The whole file. Raises NotFound."""
         return await (await self._storage(hash)).read(hash)
 
+    async def source(self, hash: str) -> bytes | Path:
+        """What a decoder process reads the file from. Raises NotFound."""
+        return await (await self._storage(hash)).source(hash)
+
     async def pieces(self, hash: str, start: int, end: int) -> AsyncIterator[bytes]:
         """The bytes from `start` up to `end`, a megabyte at a time. Raises NotFound."""
         storage = await self._storage(hash)
@@ -149,8 +185,8 @@ class Blobs:
             start += len(piece)
             yield piece
 
-    async def thumbnail(self, hash: str, side: int) -> bytes:
-        """A WebP that fits into a square of about `side` pixels: of a picture, or of a PDF's first page.
+    async def thumbnail(self, hash: str, side: int, *, user: str = "") -> bytes:
+        """A WebP that fits into a square of about `side` pixels: of a picture, or of a PDF's first page. `user` asks for it.
 
         Raises NotFound for every other type of file, and for a file that cannot be decoded.
         """
@@ -158,11 +194,17 @@ class Blobs:
         storage = await self._storage(hash)
         thumbnail = await storage.thumbnail(hash, side)
         if thumbnail is None:
+            until, sentence = self._refused.get(hash, (0, ""))
+            if self._now() < until:
+                raise NotFound(sentence, code="no_thumbnail")
             try:
-                thumbnail = await self._draw(storage, hash, side)
+                thumbnail = await _draw(user, storage, hash, side)
             except Problem as problem:
                 if isinstance(problem, NotFound) or problem.status >= 429:
                     raise
+                self._refused[hash] = (self._now() + REFUSED_MS, problem.message)
+                if len(self._refused) > REFUSED_MOST:
+                    self._refused.popitem(last=False)
                 raise NotFound(problem.message, code="no_thumbnail") from None
             await storage.keep_thumbnail(hash, side, thumbnail)
         return thumbnail
@@ -185,16 +227,6 @@ class Blobs:
                     self._removing.pop(hash).set()
         return removed
 
-    async def _draw(self, storage: BlobStorage, hash: str, side: int) -> bytes:
-        head = await storage.read(hash, 0, HEAD)
-        family = sniff.family(await decode(sniff.kind, head))
-        if family not in ("image", "pdf"):
-            raise NotFound("There is no picture of this file.", code="no_thumbnail")
-        data = await storage.read(hash)
-        if family == "pdf":
-            data = (await decode_alone(documents.page, data, 0, 1.0)).data
-        return (await decode(images.thumbnail, data, side)).data
-
     async def _storage(self, hash: str) -> BlobStorage:
         if not _HASH.fullmatch(hash):
             raise _not_found()
@@ -204,22 +236,40 @@ class Blobs:
         return (self._durable,) if self._temporary is self._durable else (self._temporary, self._durable)
 
 
-async def _measure(
-    storage: BlobStorage, hash: str, kind: str, head: bytes, size: int
-) -> tuple[int, int, int]:
+async def _kind(user: str, head: bytes, name: str = "", mime: str = "") -> str:
+    """The media type of a file. One whose encoding cannot be guessed is no text."""
+    kind = sniff.quick_kind(head, name, mime)
+    if kind is not None:
+        return kind
+    try:
+        return await decode(sniff.kind, head, name, mime, user=user)
+    except Problem as problem:
+        if problem.status >= 429:
+            raise
+        return sniff.BINARY
+
+
+async def _measure(user: str, storage: BlobStorage, kind: str, staged: StagedFile) -> tuple[int, int, int]:
     """Width, height (pixels) and duration (ms), 0 where they do not apply. An unreadable file has none, and is stored anyway."""
     if kind == "audio/wav":
-        return 0, 0, wav.duration(head, size)
-    if sniff.family(kind) == "image" and size <= MEASURABLE:
-        data = head if size <= len(head) else await storage.read(hash)
+        return 0, 0, wav.duration(staged.head, staged.size)
+    if sniff.family(kind) == "image" and staged.size <= MEASURABLE:
         try:
-            _, width, height = await decode(images.inspect, data)
+            _, width, height = await decode(images.inspect, await storage.source(staged.hash), user=user)
         except Problem as problem:
             if problem.status >= 429:
                 raise
         else:
             return width, height, 0
     return 0, 0, 0
+
+
+async def _draw(user: str, storage: BlobStorage, hash: str, side: int) -> bytes:
+    family = sniff.family(await _kind(user, await storage.read(hash, 0, HEAD)))
+    if family not in ("image", "pdf"):
+        raise NotFound("There is no picture of this file.", code="no_thumbnail")
+    draw = documents.thumbnail if family == "pdf" else images.thumbnail
+    return (await decode(draw, await storage.source(hash), side, user=user)).data
 
 
 async def _holds(storage: BlobStorage, hash: str) -> bool:

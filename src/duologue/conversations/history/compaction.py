@@ -136,7 +136,7 @@ class Compaction:
             request = turn_request(messages, options, card, offer)
             try:
                 with anyio.fail_after(COUNT_TIMEOUT_S):
-                    counted = await self._count(request)
+                    counted = await self._count(request, user)
             except (Problem, TimeoutError) as error:
                 log.info("the prompt of %s was estimated, not counted: %s", conversation.id, error)
             else:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
+from duologue.conversations.history.title_rules import title_stem, untaken
 from duologue.conversations.history.tree import RowCounts, Tree
-from duologue.errors import BadRequest, Busy
+from duologue.errors import BadRequest, Busy, NotFound
 from duologue.values.conversations import Content, Conversation, StoredMessage, TextContent
 from duologue.values.runs import ListChanged, ListEvent
 
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
 COPIES = uuid.UUID("5f6b1a0e-3a0b-4c57-9f0a-4a2c8f7d6b11")
 """The namespace for the ids of a fork's rows. They are derived from the fork's id and the original ids, so that a repeated fork
 gives the same rows."""
+
+
+BINS = uuid.UUID("0c0b2c3e-6f53-4d0e-8a43-6f0d9a3e51b7")
+"""The namespace for the ids of bins. A bin is a deleted conversation that holds the rows of one deletion, so that they can be
+restored as long as a deleted conversation can, with their files, and are removed with it."""
 
 
 class Deleted(Struct, frozen=True):
@@ -126,8 +132,8 @@ class Editing:
         return Tree(rows).counts(row.id for row in _deleted_rows(rows, message))
 
     async def delete(self, user: str, conversation: str, message: str) -> Deleted:
-        """Delete a row and everything below it. A summary and the system message are deleted alone, and the rows below move up.
-        The conversation's leaf becomes the newest row nearby. Idempotent.
+        """Delete a row and everything below it; `restore` undoes that for a while. A summary and the system message are deleted
+        alone and for good, and the rows below move up. The conversation's leaf becomes the newest row nearby. Idempotent.
 
         Raises NotFound (the conversation), Busy for rows of the running reply.
         """
@@ -147,16 +153,63 @@ class Editing:
             else:
                 ids = [row.id for row in doomed]
                 leaf = Tree(rows).leaf_without(message) if leaf in ids else leaf
-                await store.messages.delete(conversation, ids, within=connection)
+                await self._put_into_bin(store, user, kept, row, ids, connection)
             changed = await store.conversations.change(user, conversation, {"leaf": leaf}, within=connection)
         self._publish(user, ListChanged(conversation))
         return Deleted(tuple(row.id for row in doomed), changed.leaf)
 
+    async def _put_into_bin(
+        self,
+        store: Store,
+        user: str,
+        kept: Conversation,
+        root: StoredMessage,
+        ids: Sequence[str],
+        within: Any,
+    ) -> None:
+        """Move a branch out of its conversation. The bin's leaf is the conversation's, if that was on the branch."""
+        id = _bin_id(kept.id, root.id)
+        leaf = kept.leaf if kept.leaf in ids else None
+        await store.conversations.forget([id], within=within)
+        bin = Conversation(id, leaf=leaf, forked_from=kept.id, temporary=kept.temporary, deleted=self._now())
+        await store.conversations.create(user, bin, within=within)
+        if root.parent is not None:
+            # Stands for the row that the branch was below, as a parent is always in the same conversation.
+            stand_in = StoredMessage(root.parent, id, None, "system")
+            await store.messages.add([stand_in], touch=False, within=within)
+        await store.messages.move(kept.id, ids, id, within=within)
+
+    async def restore(self, user: str, conversation: str, message: str) -> Conversation:
+        """Undo the deletion of a row and of everything below it, and show that branch if it was shown. Idempotent.
+
+        Raises NotFound: the conversation; or `message_gone` when too much time has passed, or when the row above is gone."""
+        store = self._stores.of(conversation)
+        bin_id = _bin_id(conversation, message)
+        async with store.writing() as connection:
+            kept = await store.conversations.get(user, conversation, within=connection)
+            present = {row.id for row in await store.messages.all(conversation, within=connection)}
+            if message in present:
+                return kept
+            rows = {row.id: row for row in await store.messages.all(bin_id, within=connection)}
+            root = rows.get(message)
+            if root is None or (root.parent is not None and root.parent not in present):
+                raise NotFound("The message can no longer be restored.", code="message_gone")
+            bin = await store.conversations.get(user, bin_id, deleted=True, within=connection)
+            ids = [id for id in rows if id != root.parent]
+            await store.messages.move(bin_id, ids, conversation, within=connection)
+            await store.conversations.forget([bin_id], within=connection)
+            if bin.leaf is not None and kept.running is None:
+                kept = await store.conversations.change(
+                    user, conversation, {"leaf": bin.leaf}, within=connection
+                )
+        self._publish(user, ListChanged(conversation))
+        return kept
+
     async def fork(
         self, user: str, conversation: str, id: str, message: str, title: str = ""
     ) -> Conversation:
-        """A new conversation `id` with a copy of the path up to `message`: new ids, shared files. Idempotent by `id`. The fork of
-        a temporary conversation is temporary.
+        """A new conversation `id` with a copy of the path up to `message`: new ids, shared files. Idempotent by `id`. Without a
+        `title` it has the original's, with a number. The fork of a temporary conversation is temporary.
 
         Raises NotFound, Busy when a running reply is on the path, BadRequest(code="id_taken").
         """
@@ -164,11 +217,12 @@ class Editing:
         source = await store.conversations.get(user, conversation)
         path = await store.messages.path(conversation, message)
         _check_not_running(source, [row for row in path if row.status == "running"])
+        taken = await store.conversations.titles(user, title_stem(source.title))
         fork = await self._stores.create(
             user,
             Conversation(
                 id,
-                title or source.title,
+                title or untaken(source.title, taken),
                 "user" if title else source.title_source,
                 folder=source.folder,
                 temporary=source.temporary,
@@ -222,6 +276,10 @@ async def _remove_row(store: Store, rows: Iterable[StoredMessage], row: StoredMe
     children = [other.id for other in rows if other.parent == row.id]
     await store.messages.reparent(row.conversation, dict.fromkeys(children, row.parent), within=within)
     await store.messages.delete(row.conversation, [row.id], within=within)
+
+
+def _bin_id(conversation: str, message: str) -> str:
+    return uuid.uuid5(BINS, f"{conversation} {message}").hex
 
 
 def _is_system(row: StoredMessage) -> bool:

@@ -1,4 +1,4 @@
-"""Titles written by a model: on request, and after the first reply if the operator has enabled it.
+"""Titles written by a model: on request, and after a chat's first replies unless the operator prefers first words.
 
 Owns when the model runs and which titles it may replace; `title_rules.py` owns the prompt and what counts as a title.
 """
@@ -27,12 +27,15 @@ log = logging.getLogger(__name__)
 
 QUEUE_SIZE = 100
 """Conversations that may wait for a title; further ones keep their first words as the title."""
+MOST_MESSAGES = 6
+"""Messages of a conversation that a title is still tried for by itself: a model that writes none is not asked after each reply."""
 IDLE_TIMEOUT_S = 60
 """How long a title waits until no request waits for a model; then the first words stay."""
 
 
 class TitleGenerator:
-    """`has_waiting_requests`: whether requests wait for a model. A title that no user asked for is written after them."""
+    """`has_waiting_requests`: whether requests wait for a model. A title that no user asked for is written after them, and only by
+    a model that `can_write` accepts."""
 
     def __init__(
         self,
@@ -42,6 +45,7 @@ class TitleGenerator:
         *,
         publish: Callable[[str, ListEvent], None],
         has_waiting_requests: Callable[[], bool] = lambda: False,
+        can_write: Callable[[ModelCard], bool] = lambda card: True,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
     ) -> None:
         self._stores = stores
@@ -49,6 +53,7 @@ class TitleGenerator:
         self._resolve = resolve
         self._publish = publish
         self._has_waiting_requests = has_waiting_requests
+        self._can_write = can_write
         self._sleep = sleep
         self._sender, self._receiver = anyio.create_memory_object_stream[tuple[str, str]](QUEUE_SIZE)
         self._waiting = 0
@@ -97,12 +102,19 @@ class TitleGenerator:
     async def _replace_title(self, user: str, id: str) -> None:
         try:
             conversation = await self._stores.of(id).conversations.get(user, id)
-            if conversation.title_source == "first":
+            if conversation.title_source == "first" and await self._is_wanted(conversation):
                 await self.generate(user, id)
         except Problem as problem:
             log.info("the conversation %s keeps its first words as its title: %s", id, problem.message)
         except Exception:
             log.exception("no title was made for the conversation %s", id)
+
+    async def _is_wanted(self, conversation: Conversation) -> bool:
+        """Whether the conversation is young, and its model one that writes titles."""
+        if conversation.leaf is None or not self._can_write(self._resolve(conversation.options.model)):
+            return False
+        path = await self._stores.of(conversation.id).messages.path(conversation.id, conversation.leaf)
+        return len(path) <= MOST_MESSAGES
 
     async def _is_idle(self) -> bool:
         for _ in range(IDLE_TIMEOUT_S):

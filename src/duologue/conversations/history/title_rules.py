@@ -7,7 +7,7 @@ count as a title.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from urllib.parse import urlsplit
 
 from duologue.values.conversations import Content, StoredMessage, TextContent
@@ -16,6 +16,10 @@ from duologue.values.requests import ChatRequest, Sampling
 
 MOST_CHARACTERS = 60
 """Limit of a title."""
+SHORTEST_SENTENCE = 12
+"""Characters before a full stop: "Hi!" says little of what follows."""
+LONGEST_ABBREVIATION = 3
+"""Letters of a word whose full stop may not be the end of a sentence, like "Dr."."""
 READ = 4000
 """Characters of a message that are considered for a title."""
 QUOTED = 600
@@ -36,7 +40,10 @@ _URL = re.compile(r"<?\b(?:https?|ftp)://[^\s<>]+>?|\bwww\.[^\s<>]+", re.IGNOREC
 _TAG = re.compile(r"</?[a-zA-Z][^<>\n]{0,200}>")
 _LINE_MARK = re.compile(r"^\s*(?:#{1,6}\s+|>\s?|[-*+]\s+|\d{1,3}[.)]\s+|[-*_=]{3,}\s*$)+", re.MULTILINE)
 _EMPHASIS = re.compile(r"(\*\*\*|\*\*|\*|___|__|~~|`+)(?=\S)(.+?)(?<=\S)\1")
+_SENTENCE = re.compile(r"[.!?…]+(?=\s+[^\sa-z])|[。！？]+")
+_TRAILING = " ,;:.!?…-–—，、；：。！？"
 _SPACE = re.compile(r"\s+")
+_NUMBER = re.compile(r" \((\d{1,4})\)$")
 _LABEL = re.compile(r"^(?:title|titel|titre|título|titolo)\s*[:：]\s*", re.IGNORECASE)
 _REFUSALS = (
     "i'm sorry",
@@ -52,14 +59,14 @@ _REFUSALS = (
 
 
 def first_words(content: Sequence[Content]) -> str:
-    """A title from the first message: its first words without markup, code and URLs, at most MOST_CHARACTERS characters, cut
-    after a word. A message without words gives the first line of its code, the host of its URL, or the name of its file;
+    """A title from the first message: its first sentence or words without markup, code and URLs, at most MOST_CHARACTERS characters,
+    ending with a word. A message without words gives the first line of its code, the host of its URL, or the name of its file;
     "" when it has none of these."""
     text = "\n".join(part.text for part in content if isinstance(part, TextContent))[:READ]
     names = (getattr(part, "name", "") for part in content)
     for candidate in (plain(text), _code(text), _host(text), next(filter(None, names), "")):
         if candidate:
-            return cut(candidate)
+            return _headline(candidate)
     return ""
 
 
@@ -90,6 +97,19 @@ def cut(text: str, room: int = MOST_CHARACTERS) -> str:
     return head.rstrip(" ,;:.!?-–—") + "…"
 
 
+def untaken(title: str, taken: Collection[str]) -> str:
+    """The title with the lowest number, from 2 on, that none of `taken` has: a copy can be told from its original in every
+    language. An empty title stays empty."""
+    stem = title_stem(title)
+    numbers = (number for number in range(2, len(taken) + 3) if f"{stem} ({number})" not in taken)
+    return f"{stem} ({next(numbers)})" if stem else ""
+
+
+def title_stem(title: str) -> str:
+    """A title without the number of a copy."""
+    return _NUMBER.sub("", title)
+
+
 def title_request(rows: Sequence[StoredMessage], model: str = "") -> ChatRequest | None:
     """The request for a title of these rows (a path from its root); None when they have no text."""
     lines = [
@@ -117,6 +137,17 @@ def extract_title(reply: str) -> str:
     if letters < 3 or repeated or too_long or title.lower().startswith(_REFUSALS) or title.endswith("?!"):
         return ""
     return cut(title)
+
+
+def _headline(text: str) -> str:
+    """The first sentence of the text, or as many of its words as a title may have, without punctuation at the end."""
+    for match in _SENTENCE.finditer(text[: MOST_CHARACTERS + 1]):
+        last_word = text[: match.start()].rpartition(" ")[2]
+        if len(last_word) > LONGEST_ABBREVIATION and match.start() >= SHORTEST_SENTENCE:
+            text = text[: match.start()]
+            break
+    head = cut(text).rstrip(_TRAILING)
+    return head or cut(text)
 
 
 def _code(text: str) -> str:

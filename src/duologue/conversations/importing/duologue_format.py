@@ -47,6 +47,8 @@ class Header(Struct, frozen=True, tag="conversation", omit_defaults=True):
     duologue: int
     conversation: Conversation
     folder: Folder | None = None
+    above: tuple[Folder, ...] = ()
+    """The folders that the folder is in, the outermost first."""
 
 
 class MessageLine(Struct, frozen=True, tag="message"):
@@ -151,6 +153,7 @@ def _imported(
         tuple(messages),
         files,
         header.folder,
+        above=header.above,
         is_native=True,
         problems=tuple(f"{title}: {problem}" for problem in problems),
     )
@@ -158,8 +161,8 @@ def _imported(
 
 def _has_valid_ids(imported: ImportedConversation) -> bool:
     """Whether every id can be part of a URL, as the ids of this server can."""
-    folder = (imported.folder.id,) if imported.folder is not None else ()
-    ids = (imported.conversation.id, *folder, *(row.id for row in imported.messages))
+    folders = (folder.id for folder in imported.folders)
+    ids = (imported.conversation.id, *folders, *(row.id for row in imported.messages))
     return all(_ID.fullmatch(id) for id in ids)
 
 
@@ -191,9 +194,11 @@ def renamed(imported: ImportedConversation, user: str) -> ImportedConversation:
     old = imported.conversation
     id = derived_id(user, "duologue", old.id)
     rows = {row.id: derived_id(user, id, row.id) for row in imported.messages}
-    folder = imported.folder
-    if folder is not None:
-        folder = msgspec.structs.replace(folder, id=derived_id(user, "folder", folder.id), parent=None)
+    folders = [
+        msgspec.structs.replace(folder, id=derived_id(user, "folder", folder.id), parent=None)
+        for folder in imported.folders
+    ]
+    folder = folders.pop() if folders else None
     return msgspec.structs.replace(
         imported,
         conversation=msgspec.structs.replace(
@@ -213,4 +218,5 @@ def renamed(imported: ImportedConversation, user: str) -> ImportedConversation:
             for row in imported.messages
         ),
         folder=folder,
+        above=tuple(folders),
     )

@@ -38,7 +38,8 @@ class ImportedConversation(Struct, frozen=True):
     """A conversation, its rows with parents first, and its files by their SHA-256 (hex), as the rows' content names them.
 
     `is_native`: written by Duologue, so the content is stored unchanged. In the content of other programs only the hash is
-    right; what the model gets of the file has yet to be derived. `problems`: sentences about what was left out.
+    right; what the model gets of the file has yet to be derived. `problems`: sentences about what was left out. `above`: the folders
+    that the folder is in, the outermost first.
     """
 
     conversation: Conversation
@@ -47,6 +48,12 @@ class ImportedConversation(Struct, frozen=True):
     folder: Folder | None = None
     is_native: bool = False
     problems: tuple[str, ...] = ()
+    above: tuple[Folder, ...] = ()
+
+    @property
+    def folders(self) -> tuple[Folder, ...]:
+        """The folder, after those that it is in."""
+        return (*self.above, self.folder) if self.folder is not None else ()
 
 
 class ImportProblem(Struct, frozen=True):

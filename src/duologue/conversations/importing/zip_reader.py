@@ -18,6 +18,10 @@ MEMBER_BYTES = 1024 * 1024 * 1024
 """Limit of one member. A history of years is a few hundred megabytes of JSON."""
 ARCHIVE_BYTES = 8 * MEMBER_BYTES
 """Limit of everything read from one archive."""
+RATIO = 200
+"""How many times its packed size a large member may have. JSON packs about tenfold; blanks a thousandfold."""
+SMALL_BYTES = 32 * 1024 * 1024
+"""A member of no more is read whatever its ratio."""
 
 
 class Archive:
@@ -44,6 +48,8 @@ class Archive:
     def read(self, name: str) -> bytes:
         """The bytes of a member. Raises KeyError for an unknown name."""
         info = self._members[name]
+        if info.file_size > max(SMALL_BYTES, RATIO * info.compress_size):
+            raise TooLarge(f"{name} in this archive unpacks to more than {RATIO} times its size.")
         limit = min(self._member, self._left)
         try:
             # The size in a member's header may be a lie, so no more than the limit is ever unpacked.

@@ -72,3 +72,13 @@ class Edit(Struct, frozen=True, tag_field="verb", tag="edit", forbid_unknown_fie
 
 
 RunCommand = Send | Regenerate | Continue | Edit
+
+
+def new_message(command: RunCommand) -> NewMessage | None:
+    """The user's message that a command adds."""
+    match command:
+        case Send(message=message):
+            return message
+        case Edit(new=new):
+            return new
+    return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import aclosing
 
 import anyio
 
@@ -19,7 +20,7 @@ from duologue.errors import Problem
 from duologue.values.conversations import RowError, Status, StoredMessage
 from duologue.values.events import Done, Event, Failed, Usage
 from duologue.values.requests import ChatRequest
-from duologue.values.runs import MessageDone
+from duologue.values.runs import MessageDone, RunEvent
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +32,7 @@ BROKEN_OFF = Failed("worker_lost", "The reply broke off. Continue it, or make it
 
 class ModelTurns:
     """`spawn` starts a task of the run. `on_end` is called with each turn that has ended, `on_events` after events of the
-    current turn. `silence_s`: seconds without an event after which a turn fails."""
+    current turn. `loads`: load the model if it is not loaded. `silence_s`: seconds without an event after which a turn fails."""
 
     def __init__(
         self,
@@ -41,6 +42,7 @@ class ModelTurns:
         prompts: PromptBuilder,
         dependencies: RunDependencies,
         *,
+        loads: bool = False,
         silence_s: float,
         spawn: Callable[..., None],
         on_end: Callable[[ModelTurn], None],
@@ -51,6 +53,7 @@ class ModelTurns:
         self._record = record
         self._prompts = prompts
         self._dependencies = dependencies
+        self._loads = loads
         self._silence_s = silence_s
         self._spawn = spawn
         self._on_end = on_end
@@ -104,6 +107,7 @@ class ModelTurns:
         """The task of one turn. `on_end` comes last, so that the next turn starts after this one has released its slot."""
         with scope:
             try:
+                await self._wait_for_model(turn)
                 row = self._record.rows[turn.id]
                 request = await self._prompts.request(
                     row, self._record.rows, continues=turn.continues, make_room=turn.make_room
@@ -115,6 +119,14 @@ class ModelTurns:
                 log.exception("a turn of run %s broke", self._run)
                 turn.feed(Failed(INTERNAL_ERROR.code, INTERNAL_ERROR.message))
         self._on_end(turn)
+
+    async def _wait_for_model(self, turn: ModelTurn) -> None:
+        """Return when the run's model is loaded, or nothing loads it. Raises what loading raises."""
+        if (models := self._dependencies.models) is None:
+            return
+        async with aclosing(models.ready(self._prompts.model, self._user, load=self._loads)) as steps:
+            async for loaded in steps:
+                self._report(turn, turn.loading(loaded))
 
     async def _generate(self, turn: ModelTurn, request: ChatRequest) -> None:
         """Take the model's events until the turn has ended or is cut, or the model is silent for too long."""
@@ -135,9 +147,13 @@ class ModelTurns:
         """Add events to a turn. False when it is no longer the current one, and they are dropped."""
         if self._record.turn is not turn:
             return False
-        self._record.grow(turn, [run_event for event in events for run_event in turn.feed(event)])
-        self._on_events()
+        self._report(turn, [run_event for event in events for run_event in turn.feed(event)])
         return True
+
+    def _report(self, turn: ModelTurn, events: Sequence[RunEvent]) -> None:
+        if self._record.turn is turn:
+            self._record.grow(turn, events)
+            self._on_events()
 
 
 def _silent(seconds: float) -> Failed:

@@ -12,18 +12,18 @@ import msgspec
 from duologue.conversations.agent.dependencies import RunDependencies
 from duologue.conversations.history.generation_options import turn_request
 from duologue.conversations.runs.repository import RunRepository
-from duologue.errors import Problem
+from duologue.errors import ModelNotFound, Problem
 from duologue.tools.values import Offer, OfferedTool
 from duologue.values.conversations import GenerationOptions, StoredMessage
-from duologue.values.messages import Message, TextPart
+from duologue.values.messages import AudioPart, ImagePart, Message, TextPart, VideoPart
 from duologue.values.requests import ChatRequest, ModelCard
 
 REPLY_SHARE = 8
 """A reply needs an eighth of the context."""
 TOOLS_SHARE = 3
 """Tool definitions may take a third of the context."""
-MEDIA_TOKENS = 4000
-"""Upper bound for a picture or a recording, to decide whether a prompt must be counted at all."""
+MEDIA_TOKENS: dict[type, int] = {ImagePart: 8000, AudioPart: 64_000, VideoPart: 128_000}
+"""Upper bounds, to decide whether a prompt must be counted at all."""
 MESSAGE_TOKENS = 16
 """Upper bound for the tokens around a message."""
 
@@ -49,6 +49,11 @@ class PromptBuilder:
         self.card: ModelCard | None = None
 
     @property
+    def model(self) -> str:
+        """The name of the run's model."""
+        return self._options.model
+
+    @property
     def tools(self) -> dict[str, OfferedTool]:
         """The tools the model was offered, by the name it uses."""
         return {tool.name: tool for tool in self._offer.tools} if self._offer is not None else {}
@@ -59,10 +64,19 @@ class PromptBuilder:
 
     async def prepare(self) -> ModelCard:
         """Find the model and its tools. Raises ModelNotFound, Unavailable."""
-        card = self.card = self._dependencies.resolve(self._options.model)
+        card = self.card = self._resolve()
         if self._offer is None:
             self._offer = await self._tool_offer(card)
         return card
+
+    def _resolve(self) -> ModelCard:
+        try:
+            return self._dependencies.resolve(self._options.model)
+        except ModelNotFound:
+            if self._dependencies.models is None:
+                raise
+            # Tool calls of an earlier reply run before the model is loaded.
+            return ModelCard(self._options.model, "", 0)
 
     async def request(
         self,
@@ -118,7 +132,7 @@ class PromptBuilder:
         if self._dependencies.count is None or _bytes(request) <= limit:
             return False
         try:
-            return (await self._dependencies.count(request)).tokens > limit
+            return (await self._dependencies.count(request, self._user)).tokens > limit
         except Problem:
             return False
 
@@ -130,7 +144,8 @@ def _bytes(request: ChatRequest) -> int:
 
 def _message_bytes(message: Message) -> int:
     parts = sum(
-        len(part.text.encode()) if isinstance(part, TextPart) else MEDIA_TOKENS for part in message.parts
+        len(part.text.encode()) if isinstance(part, TextPart) else MEDIA_TOKENS[type(part)]
+        for part in message.parts
     )
     calls = sum(len(call.arguments.encode()) + len(call.name) for call in message.tool_calls)
     return MESSAGE_TOKENS + parts + calls + len((message.reasoning or "").encode())

@@ -48,6 +48,7 @@ from duologue.values.conversations import (
     StoredMessage,
     StoredToolCall,
 )
+from duologue.values.model_choice import ModelChoice
 from duologue.values.runs import (
     ListRun,
     Logged,
@@ -70,7 +71,8 @@ _CUT_STATUS: dict[Outcome, Status] = {"stopped": "stopped", "interrupted": "inte
 
 
 class ActiveRun:
-    """A run that is in the store already; `run` takes it to its end. `view` is the run as it is now.
+    """A run that is in the store already; `run` takes it to its end. `view` is the run as it is now, `choice` how its model was
+    found.
 
     It is the `AgentHost` of its driver."""
 
@@ -81,6 +83,7 @@ class ActiveRun:
         plan: RunPlan,
         options: GenerationOptions,
         *,
+        choice: ModelChoice,
         repository: RunRepository,
         permissions: Permissions,
         dependencies: RunDependencies,
@@ -92,6 +95,7 @@ class ActiveRun:
         self.user = user
         self._plan = plan
         self._options = options
+        self._choice = choice
         self._repository = repository
         self._permissions = permissions
         self._dependencies = dependencies
@@ -115,6 +119,7 @@ class ActiveRun:
             self._record,
             self._prompts,
             dependencies,
+            loads=choice.load,
             silence_s=settings.model_silence_s,
             spawn=self._driver.spawn,
             on_end=lambda turn: self._driver.post(ModelTurnEnded(turn.id)),
@@ -187,7 +192,12 @@ class ActiveRun:
 
     def _publish_plan(self) -> None:
         plan, record = self._plan, self._record
-        record.publish(RunStarted(self.view.id, self.view.conversation, plan.answers, self._options.model))
+        choice, model = self._choice, self._options.model
+        record.publish(
+            RunStarted(
+                self.view.id, self.view.conversation, plan.answers, model, choice.wanted, choice.reason
+            )
+        )
         continued = (plan.continued,) if plan.continued is not None else ()
         for row in (*plan.added, *continued, *plan.call_rows):
             record.rows[row.id] = row

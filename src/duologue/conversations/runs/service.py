@@ -21,21 +21,30 @@ from duologue.conversations.agent.dependencies import RunDependencies
 from duologue.conversations.history.generation_options import inherited
 from duologue.conversations.history.title_rules import first_words
 from duologue.conversations.runs.autosave import INTERVAL, RETRY
+from duologue.conversations.runs.chosen_model import chosen_model
 from duologue.conversations.runs.commands import (
     CommandContent,
-    Edit,
     FileContent,
     NewMessage,
     RunCommand,
     Send,
+    new_message,
 )
 from duologue.conversations.runs.event_log import RunLog
+from duologue.conversations.runs.pending_messages import check_room, first_queued
 from duologue.conversations.runs.plan import plan_run
 from duologue.conversations.runs.recovery import recover
 from duologue.conversations.runs.repository import RunRepository, find_approval
 from duologue.conversations.runs.run import ActiveRun
 from duologue.errors import BadRequest, Busy, NotFound, Problem, Unavailable
-from duologue.values.conversations import Content, Conversation, PendingMessage, StoredMessage
+from duologue.values.conversations import (
+    Content,
+    Conversation,
+    GenerationOptions,
+    PendingMessage,
+    StoredMessage,
+)
+from duologue.values.model_choice import ModelChoice
 from duologue.values.requests import ModelCard
 from duologue.values.runs import ListChanged, ListRun, Logged, Run, RunDone
 
@@ -99,6 +108,7 @@ class RunService:
     async def recover(self) -> None:
         """End the runs that the last process left unfinished. Called before any run starts."""
         for user, run in await recover(self._stores.durable, self._dependencies.now()):
+            await self._stores.durable.pending.change_all(run.conversation, "hold")
             self._publish_end(user, run)
 
     async def close(self) -> None:
@@ -174,9 +184,9 @@ class RunService:
         store = self._stores.of(conversation.id)
         defaults = await self._dependencies.defaults(user)
         options = inherited(command.options, conversation.options, defaults)
-        card = self._dependencies.resolve(options.model)
+        choice, card = await self._model(user, conversation, command.options, defaults)
         options = msgspec.structs.replace(options, model=card.name)
-        message = _new_message(command)
+        message = new_message(command)
         if content is None:
             content = await self._content(user, conversation.id, message.content if message else (), card)
         if message is not None:
@@ -204,6 +214,7 @@ class RunService:
             user,
             msgspec.structs.replace(plan, added=added),
             options,
+            choice=choice,
             repository=repository,
             permissions=self._stores.durable.approvals.permissions,
             dependencies=self._dependencies,
@@ -239,30 +250,38 @@ class RunService:
         lock.released.set()
 
     async def _after_end(self, user: str, run: Run) -> None:
-        """Publish that a run has ended, and send the next pending message if it ended well."""
-        self._publish_end(user, run)
-        store = self._stores.of(run.conversation)
-        for pending in await store.pending.of(run.conversation):
-            if pending.how == "steer":
-                await store.pending.change(run.conversation, pending.id, {"how": "queue"})
+        """Publish that a run has ended. What is pending is sent if it ended well; else it waits for the user, who has stopped
+        the reply, or should know that it failed."""
+        pending = self._stores.of(run.conversation).pending
         if run.outcome == "done":
-            await self._send_pending(user, run.conversation)
+            self._publish_end(user, run)
+            await pending.change_all(run.conversation, "queue", only="steer")
+            return await self.send_pending(user, run.conversation)
+        try:
+            await pending.change_all(run.conversation, "hold")
+        finally:
+            self._publish_end(user, run)
 
-    async def _send_pending(self, user: str, conversation: str) -> None:
-        """Send the first pending message, unless a reply is running. One that cannot be sent stays pending."""
+    async def send_pending(self, user: str, conversation: str) -> None:
+        """Send the first queued message, unless a reply is running. When it cannot be sent, all wait for the user, and this
+        raises what `start` does."""
         store = self._stores.of(conversation)
-        pending = await store.pending.of(conversation)
-        if not pending or self._closing:
+        first = await first_queued(store, conversation)
+        if first is None or self._closing:
             return
-        first = pending[0]
         try:
             stored = await store.conversations.get(user, conversation)
-            if conversation in self._locks:
-                return
-            command = Send(self._dependencies.new_id(), NewMessage(first.id, ()), options=first.options)
-            await self._begin(user, stored, command, first.content)
         except NotFound:
             return
+        if conversation in self._locks:
+            return
+        command = Send(self._dependencies.new_id(), NewMessage(first.id, ()), options=first.options)
+        try:
+            await self._begin(user, stored, command, first.content)
+        except Problem:
+            await store.pending.change_all(conversation, "hold")
+            self._dependencies.publish(user, ListChanged(conversation))
+            raise
 
     def _publish_end(self, user: str, run: Run) -> None:
         self._dependencies.publish(user, ListRun(run.conversation, run.id, outcome=run.outcome))
@@ -420,8 +439,8 @@ class RunService:
     async def _queue(
         self, user: str, conversation: Conversation, run: ActiveRun, command: Send
     ) -> PendingMessage:
-        options = inherited(command.options, conversation.options, await self._dependencies.defaults(user))
-        card = self._dependencies.resolve(options.model)
+        defaults = await self._dependencies.defaults(user)
+        _, card = await self._model(user, conversation, command.options, defaults)
         content = await self._content(user, conversation.id, command.message.content, card)
         self._check(conversation.id, content, card)
         how: Literal["queue", "steer"] = "steer" if command.busy == "steer" else "queue"
@@ -431,14 +450,7 @@ class RunService:
     async def _add_pending(self, user: str, run: ActiveRun, message: PendingMessage) -> PendingMessage:
         """Store a message until the run takes it or has ended."""
         store = self._stores.of(message.conversation)
-        pending = await store.pending.of(message.conversation)
-        known = {other.id for other in pending}
-        if len(pending) >= self._settings.pending and message.id not in known:
-            raise Busy(
-                f"{len(pending)} messages are pending in this conversation already, as many as `runs.pending` allows.",
-                code="too_many_pending",
-                status=409,
-            )
+        await check_room(store, message, self._settings.pending)
         message = await store.pending.add(user, message)
         self._dependencies.publish(user, ListChanged(message.conversation))
         if message.how == "steer":
@@ -446,9 +458,19 @@ class RunService:
         # The run may have ended during the writes above, and then nobody else would send the message.
         if run.over and (lock := self._locks.get(message.conversation)) is not None:
             await self._wait_for_release(lock)
-        if run.view.outcome == "done" and message.conversation not in self._locks:
-            await self._send_pending(user, message.conversation)
+        if not run.over:
+            return message
+        if run.view.outcome != "done":
+            await store.pending.change_all(message.conversation, "hold", only="queue")
+        elif message.conversation not in self._locks:
+            await self.send_pending(user, message.conversation)
         return message
+
+    async def _model(
+        self, user: str, conversation: Conversation, options: GenerationOptions, defaults: GenerationOptions
+    ) -> tuple[ModelChoice, ModelCard]:
+        own = options.model or conversation.options.model
+        return await chosen_model(self._dependencies, user, own, defaults.model)
 
     # ---- content
 
@@ -473,12 +495,3 @@ class RunService:
         if not any(getattr(part, "text", "x").strip() or getattr(part, "blob", "") for part in content):
             raise BadRequest("The message is empty. Write something, or add a file.", param="message")
         self._dependencies.attachments(conversation).check(content, card)
-
-
-def _new_message(command: RunCommand) -> NewMessage | None:
-    match command:
-        case Send(message=message):
-            return message
-        case Edit(new=new):
-            return new
-    return None

@@ -18,8 +18,9 @@ from duologue.engines.asr.incremental import IncrementalTranscriber, transcribe_
 from duologue.engines.asr.qwen_languages import name_of, tag_of
 from duologue.engines.audio.pcm import to_floats
 from duologue.engines.contracts import RecogniserEngine, StreamingTranscriber
+from duologue.engines.devices import Device, numbered_cards, parse_device, require_card
 from duologue.engines.optional_library import importing, load_in_thread, loading
-from duologue.engines.options import Device, parse_device, read_options
+from duologue.engines.options import read_options
 from duologue.engines.weights import find_hub_folder
 from duologue.errors import EngineFailed
 from duologue.threads import ThreadLane
@@ -139,7 +140,9 @@ async def load(options: dict[str, Any]) -> RecogniserEngine:
             from qwen_asr import Qwen3ASRModel
         folder = find_weights(settings.model, settings.models)
         aligner = find_weights(settings.aligner, settings.models) if settings.aligner else None
-        place, dtype = placement(device, torch.cuda.device_count() if torch.cuda.is_available() else 0)
+        cards = torch.cuda.device_count() if torch.cuda.is_available() else 0
+        require_card(device, numbered_cards(cards))
+        place, dtype = placement(device, cards)
         parameters: dict[str, Any] = {"device_map": place, "dtype": getattr(torch, settings.dtype or dtype)}
         with loading(f"The model in {folder} cannot be loaded by qwen-asr"):
             model = Qwen3ASRModel.from_pretrained(

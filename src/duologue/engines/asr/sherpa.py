@@ -16,16 +16,16 @@ from typing import Any
 from msgspec import Struct
 
 from duologue.engines.asr.incremental import IncrementalTranscriber, transcribe_in_chunks
-from duologue.engines.asr.onnx_metadata import onnx_metadata
 from duologue.engines.asr.qwen_languages import name_of, tag_of
 from duologue.engines.asr.sherpa_model_kinds import ACCEPTS_PROMPT, KNOWN, SherpaModel, detect_kind
 from duologue.engines.asr.token_timestamps import words_of
 from duologue.engines.audio.pcm import to_floats
 from duologue.engines.contracts import RecogniserEngine, StreamingTranscriber
+from duologue.engines.devices import parse_device
 from duologue.engines.hardware import machine_limits
 from duologue.engines.optional_library import importing, load_in_thread, loading
-from duologue.engines.options import check_parallel, parse_device, read_options
-from duologue.engines.weights import check_files, find_folder, missing_weights, quote, target_folder
+from duologue.engines.options import check_parallel, read_options
+from duologue.engines.sherpa_folder import check_precision, find_sherpa_model, require_sherpa_card
 from duologue.errors import EngineFailed, StartFailed
 from duologue.threads import ThreadLane
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES, samples
@@ -42,8 +42,6 @@ SETTINGS = {"qwen3_asr": {"max_total_len": 1024, "max_new_tokens": 256}}
 """Its default of 128 tokens is less than people say in half a minute."""
 LONGEST_PROMPT = 200
 """Characters: a longer one would take the sound's place in the context."""
-DEEPEST = 3
-"""Levels of folders below the model's that are searched."""
 
 
 class SherpaOptions(Struct, frozen=True, forbid_unknown_fields=True):
@@ -198,13 +196,13 @@ async def load(options: dict[str, Any]) -> RecogniserEngine:
     unknown kind."""
     settings = read_options(SherpaOptions, options, "sherpa")
     device = parse_device(settings.device)
-    if settings.precision not in ("", "int8", "float"):
-        raise StartFailed("sherpa's option 'precision' is int8 or float.", param="precision")
+    check_precision(settings.precision)
     check_parallel("sherpa", settings.parallel)
 
     def start() -> SherpaRecogniser:
-        with importing("sherpa", "sherpa", role="recogniser"):
+        with importing("sherpa", "voice", role="recogniser"):
             import sherpa_onnx
+        require_sherpa_card(device)
         folder, model = find_weights(
             settings, prefer_int8=settings.precision != "float" and device.kind != "cuda"
         )
@@ -246,29 +244,11 @@ def weights(options: dict[str, Any]) -> Path:
 
 def find_weights(options: SherpaOptions, *, prefer_int8: bool) -> tuple[Path, SherpaModel]:
     """The folder of the model and its kind. Raises StartFailed with the command that fetches it."""
-    folder = find_folder(options.model, options.models)
-    if folder is None:
-        target = target_folder(options.model, options.models)
-        archive = f"{RELEASES}/{target.name}.tar.bz2"
-        commands = (
-            f"mkdir -p {quote(target.parent)}",
-            f"curl -L --fail {archive} | tar -xj -C {quote(target.parent)}",
-        )
-        raise missing_weights("sherpa", options.model, commands, target)
-    names = sorted(
-        path.relative_to(folder).as_posix()
-        for path in folder.rglob("*")
-        if path.is_file() and len(path.relative_to(folder).parts) <= DEEPEST
+    return find_sherpa_model(
+        options.model,
+        options.models,
+        RELEASES,
+        detect=lambda names, metadata: detect_kind(names, metadata, prefer_int8=prefer_int8),
+        files=lambda model: [file for name, file in model.files.items() if name != "tokenizer"],
+        known=f"a model of a known kind. Known are {KNOWN}",
     )
-    model = detect_kind(names, lambda name: _metadata(folder / name), prefer_int8=prefer_int8)
-    if model is None:
-        raise StartFailed(
-            f"The files in {folder} are not a model of a known kind. Known are {KNOWN}.", param="model"
-        )
-    check_files("sherpa", folder, [file for name, file in model.files.items() if name != "tokenizer"])
-    return folder, model
-
-
-def _metadata(path: Path) -> dict[str, str]:
-    with path.open("rb") as file:
-        return onnx_metadata(file)

@@ -18,8 +18,9 @@ from msgspec import Struct
 from duologue.engines.asr.incremental import SHORTEST, IncrementalTranscriber
 from duologue.engines.audio.pcm import to_floats
 from duologue.engines.contracts import RecogniserEngine, StreamingTranscriber
+from duologue.engines.devices import numbered_cards, parse_device, require_card
 from duologue.engines.optional_library import importing, load_in_thread, loading
-from duologue.engines.options import check_parallel, parse_device, read_options
+from duologue.engines.options import check_parallel, read_options
 from duologue.engines.weights import find_hub_folder
 from duologue.errors import EngineFailed, Unsupported
 from duologue.threads import Emit, ThreadLane
@@ -225,6 +226,10 @@ async def load(options: dict[str, Any]) -> RecogniserEngine:
     def start() -> WhisperRecogniser:
         with importing("whisper", "whisper", role="recogniser"):
             from faster_whisper import WhisperModel
+        if device.kind == "cuda":
+            import ctranslate2
+
+            require_card(device, numbered_cards(ctranslate2.get_cuda_device_count()))
         folder = find_weights(settings.model, settings.models)
         with loading(f"Whisper's model in {folder} cannot be loaded"):
             model = WhisperModel(

@@ -1,6 +1,7 @@
 """Loudness of sound: where to cut it, and whether there is anything in it at all.
 
-Used by the recognisers, the energy detector and transcription. Pure: 16-bit samples at 16 kHz in, numbers out.
+Used by the recognisers, the speakers, the energy detector and transcription. Pure: 16-bit samples in, at 16 kHz unless
+a rate is named; numbers out.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ FAINT = -45.0
 """dBFS above which nothing is silence."""
 BELOW = 35.0
 """dB by which silence is below the peak of the voice."""
+PAUSE = 8
+"""Hundredths of a second of silence that are a pause between words, and not the stop of a consonant."""
 
 
 def loudness(pcm: bytes) -> float:
@@ -55,3 +58,18 @@ def pieces(pcm: bytes, longest: int, searched: int) -> Iterator[tuple[int, int]]
         yield start, end
         start = end
     yield start, whole
+
+
+def sounding(pcm: bytes, rate: int = HEARD_RATE) -> list[tuple[int, int]]:
+    """The samples (from, to) between pauses of a voice at `rate` Hz; empty where there is nothing but silence."""
+    size = rate // 100
+    levels = [loudness(pcm[at : at + size * SAMPLE_BYTES]) for at in range(0, len(pcm), size * SAMPLE_BYTES)]
+    least = max(FAINT, max(levels, default=-100.0) - BELOW)
+    loud = [number for number, level in enumerate(levels) if level >= least]
+    spans: list[tuple[int, int]] = []
+    for number in loud:
+        if spans and number - spans[-1][1] < PAUSE:
+            spans[-1] = (spans[-1][0], number + 1)
+        else:
+            spans.append((number, number + 1))
+    return [(start * size, min(end * size, samples(pcm))) for start, end in spans]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from duologue.engines.llama.generation import ModelFacts
 from duologue.engines.llama.memory_plan import LlamaOptions, Plan
 from duologue.engines.llama.request import FIELDS, sampling_defaults
 from duologue.models.catalogue import model_name
 from duologue.models.gguf.header import GgufHeader
-from duologue.text.templates.chat_template import ChatTemplate
+from duologue.text.templates.prompt_request import TemplateFacts
 from duologue.values.requests import ModelCard
 
 
@@ -17,30 +15,30 @@ def llama_card(
     header: GgufHeader,
     options: LlamaOptions,
     sizes: Plan,
-    context: int,
-    settings: Mapping[str, Any],
-    template: ChatTemplate,
+    facts: ModelFacts,
+    template: TemplateFacts,
     warnings: tuple[str, ...],
 ) -> ModelCard:
-    """`context` is the tokens of one slot, `settings` the library's default sampling."""
+    """What the file, the plan, the loaded model and its template say together."""
     tool_format = template.tool_format if template.takes_tools else ""
-    verbs = ["prefill", "count", "continue", "logprobs", "format"]
+    verbs = ["prefill", "count", "continue", "logprobs", "format", "text_bias"]
     verbs += ["tools", "tool_choice"] if tool_format else []
     verbs += ["thinking"] if template.thinking_switch else []
     verbs += ["effort"] if template.reasoning is not None else []
     return ModelCard(
         name=options.name or model_name(header.path),
         engine="llama",
-        context=context,
+        context=facts.context,
         trained_context=header.trained_context,
         slots=sizes.slots,
         parameters=header.parameters,
         size=header.size,
         description=", ".join(filter(None, (header.name, _millions(header.parameters), header.quantisation))),
         bundled=options.bundled,
+        modalities=("text", *facts.modalities),
         verbs=tuple(verbs),
         sampling=tuple(FIELDS),
-        defaults=sampling_defaults(settings),
+        defaults=sampling_defaults(facts.settings),
         tool_format=tool_format,
         warnings=warnings,
     )

@@ -1,8 +1,7 @@
 """Local GGUF models on llama.cpp, by the xllamacpp package.
 
 Loaded by `registry`. Owns the loaded model: its slots, the threads that wait for it, and its end. `request` has the fields
-of its requests, `generation` runs them, `memory_plan` decides the sizes. xllamacpp is imported when a model is loaded, in a
-lane's thread.
+of its requests, `generation` runs them, `memory_plan` decides the sizes.
 
 The library holds the interpreter's lock while it constructs and destroys its server, so the event loop stands still
 for that long; nothing in process can change that. It is kept short: the file is read into the system's cache before, and
@@ -11,44 +10,68 @@ the first, slow, evaluation happens after, both without the lock. A gigabyte the
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import secrets
+import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import anyio
 import msgspec
 
 from duologue.engines import load_progress
 from duologue.engines.contracts import Generation, GenerationEnded, Piece
+from duologue.engines.devices import parse_device, require_card
 from duologue.engines.hardware import machine_limits
 from duologue.engines.llama.card import llama_card
 from duologue.engines.llama.generation import (
     NEVER_FIRST,
     OnChunk,
+    PromptReading,
     ReplyReader,
     complete,
     complete_text,
     read_facts,
 )
+from duologue.engines.llama.grammar_bounds import check_grammar
 from duologue.engines.llama.http_client import LlamaHttpClient
-from duologue.engines.llama.memory_plan import LlamaOptions, Plan, parse_options, plan
+from duologue.engines.llama.http_completion import TIMEOUT as MEDIA_TIMEOUT
+from duologue.engines.llama.http_completion import complete_over_http
+from duologue.engines.llama.library import device_in_use, list_cards
+from duologue.engines.llama.media_prompt import MediaPrompt, as_prompt, plain_tokens
+from duologue.engines.llama.media_tokenizer import MediaTokenizer
+from duologue.engines.llama.memory_plan import SMALL, LlamaOptions, cached_tokens, parse_options, plan
+from duologue.engines.llama.model_server import READ_AHEAD, READ_SHARE, read_ahead, start_server
+from duologue.engines.llama.prompt_steps import (
+    FIRST,
+    FIRST_OF_LARGE,
+    PromptMemory,
+    PromptPace,
+    common_prefix,
+)
 from duologue.engines.llama.request import (
     NO_GRAMMAR,
-    CompletionChunk,
     generate_request,
     prefill_request,
     probe_request,
 )
+from duologue.engines.llama.text_pieces import possible_markers
+from duologue.engines.llama.tokenizer import LlamaTokenizer
+from duologue.engines.templates.template_renderer import TemplateRenderer
 from duologue.errors import BadRequest, EngineFailed, StartFailed, Unavailable, Unsupported
-from duologue.models.catalogue import bundled_model, model_name
+from duologue.models.catalogue import bundled_model
 from duologue.models.gguf.header import GgufHeader, read
-from duologue.text.templates.chat_template import CHATML, ChatTemplate
+from duologue.models.gguf.projector import Projector
+from duologue.models.projectors import FoundProjector, find_projector
+from duologue.request_parsing import parsing
+from duologue.text.templates.chatml import CHATML
 from duologue.threads import Emit, ThreadLane
 from duologue.values.events import Progress
+from duologue.values.messages import AudioPart, ImagePart
 from duologue.values.requests import ModelCard, OutputFormat
 
 log = logging.getLogger(__name__)
@@ -56,14 +79,6 @@ ROOM = 32
 """Items a generation may be ahead of its consumer."""
 KNOWN_FORMATS = 256
 """Constraints remembered as applicable."""
-KNOWN_ENDINGS = 64
-LONGEST_ENDING = 256
-"""Characters. A template's generation prompt is one of a few short texts; their tokens are cached."""
-READ_AHEAD = 64 * 1024 * 1024
-"""Bytes from which a file is read into the system's cache before it is loaded; smaller ones load at once anyway."""
-READ_SHARE = 0.9
-"""The share of loading that reading the file is taken to be. The rest cannot be measured: the library holds the
-interpreter's lock."""
 
 
 async def load(options: Mapping[str, object]) -> LlamaEngine:
@@ -74,21 +89,82 @@ async def load(options: Mapping[str, object]) -> LlamaEngine:
     # One thread for loading, and later for the HTTP client. The generations have a lane of their own.
     lane = ThreadLane(1)
     header = await lane.run(read, Path(settings.model))
-    template, warnings = _template(header)
-    machine = machine_limits(await lane.run(_gpus))
-    sizes = plan(header, settings, machine)
+    # Its process starts while the model is loaded.
+    template = TemplateRenderer(header.template or CHATML, bos=header.bos, eos=header.eos)
+    await template.start()
+    try:
+        return await _load(settings, lane, header, template)
+    except BaseException:
+        with anyio.CancelScope(shield=True):
+            await template.close()
+        raise
+
+
+async def _load(
+    settings: LlamaOptions, lane: ThreadLane, header: GgufHeader, template: TemplateRenderer
+) -> LlamaEngine:
+    cards = await lane.run(list_cards)
+    device = parse_device(settings.device)
+    require_card(device, cards)
+    machine = machine_limits(0 if device.kind == "cpu" else len(cards))
+    found = await lane.run(find_projector, header, settings.mmproj or "")
+    sizes = plan(header, settings, machine, found.projector)
     if READ_AHEAD < header.size < machine.memory:
-        await lane.run(_read_ahead, header)
+        await lane.run(read_ahead, header)
         load_progress.report(READ_SHARE)
     key = secrets.token_urlsafe(24)
-    server = await lane.run(_start, header, settings, sizes, key)
+
+    def start(projector: Projector | None) -> Any:
+        return start_server(header, projector, settings, sizes, key, cards)
+
+    try:
+        server = await lane.run(start, found.projector)
+    except StartFailed:
+        if found.projector is None or settings.mmproj:
+            raise
+        # A file that was only found beside the model must not take the model away.
+        server = await lane.run(start, None)
+        found = FoundProjector(warning=_unusable(found.projector, header))
     client = LlamaHttpClient(server.listening_address, key)
-    facts = await lane.run(read_facts, server, client)
-    card = llama_card(
-        header, settings, sizes, facts.context, facts.settings, template, (*sizes.warnings, *warnings)
+    markers = possible_markers(header.template, (header.bos, header.eos, header.eot))
+    run = partial(complete_over_http, client) if found.projector else partial(complete, server)
+    facts = await lane.run(read_facts, run, client, markers)
+    del run  # or it would keep the server alive
+    warnings = (*filter(None, [found.warning]), *await _compiled(header, template))
+    card = llama_card(header, settings, sizes, facts, template.facts, (*sizes.warnings, *warnings))
+    card = msgspec.structs.replace(card, device=device_in_use(device, cards, settings.gpu_layers))
+    tokenizer = LlamaTokenizer(
+        client,
+        LlamaHttpClient(server.listening_address, key),
+        lane,
+        facts.markers,
+        facts.leading,
+        facts.context,
     )
+    pace = PromptPace(
+        sizes.batch,
+        first=FIRST if header.parameters <= SMALL or machine.gpus else FIRST_OF_LARGE,
+        fixed=settings.batch is not None,
+    )
+    memory = PromptMemory(card.slots * card.context + cached_tokens(header, sizes.prompt_cache))
+    media = None
+    if facts.modalities:
+        connection = LlamaHttpClient(server.listening_address, key, timeout=MEDIA_TIMEOUT)
+        media = MediaTokenizer(
+            tokenizer, connection, facts.markers, facts.leading, header.bos, facts.media_marker
+        )
     return LlamaEngine(
-        server, client, lane, card, template, facts.leading, facts.never_first, header.vocabulary
+        server,
+        client,
+        lane,
+        tokenizer,
+        card,
+        template,
+        facts.never_first,
+        header.vocabulary,
+        pace,
+        memory,
+        media,
     )
 
 
@@ -100,71 +176,64 @@ class LlamaEngine:
         server: Any,
         client: LlamaHttpClient,
         client_lane: ThreadLane,
+        tokenizer: LlamaTokenizer,
         card: ModelCard,
-        template: ChatTemplate,
-        bos: tuple[int, ...],
+        template: TemplateRenderer,
         never_first: int,
         vocabulary: int,
+        pace: PromptPace,
+        memory: PromptMemory,
+        media: MediaTokenizer | None,
     ) -> None:
         self._server: Any | None = server
         self._client = client
         self._client_lane = client_lane
+        self._tokenizer = tokenizer
         self._lane = ThreadLane(card.slots)
         self._card = card
         self._template = template
-        self._bos = bos
         self._never_first = never_first
         self._vocabulary = vocabulary
         self._applicable: OrderedDict[bytes, None] = OrderedDict()
         """Schemas that were found to be applied, least recently used first."""
-        self._endings: dict[str, tuple[int, ...]] = {}
         self._prompts: dict[int, Sequence[int]] = {}
         """The last prompt of each slot."""
+        self._pace = pace
+        self._memory = memory
+        self._media = media
 
     @property
     def card(self) -> ModelCard:
         return self._card
 
     @property
-    def template(self) -> ChatTemplate:
+    def template(self) -> TemplateRenderer:
         return self._template
 
     async def tokenize(self, text: str, *, start: bool = True) -> tuple[int, ...]:
         """Token ids of a rendered prompt. BOS of a tokenizer that begins every text with it is there exactly once, whether
         or not the template wrote it."""
         self._open()
-        if not start and (cached := self._endings.get(text)) is not None:
-            return cached
-        tokens = await self._client_lane.run(self._client.tokenize, text)
-        if not start:
-            if len(self._endings) < KNOWN_ENDINGS and len(text) < LONGEST_ENDING:
-                self._endings[text] = tokens
-            return tokens
-        if self._bos and tokens[: len(self._bos)] != self._bos:
-            return (*self._bos, *tokens)
-        return tokens
+        return await self._tokenizer.tokens(text, start=start)
+
+    async def tokenize_media(self, pieces: Sequence[str | ImagePart | AudioPart]) -> MediaPrompt:
+        """See `contracts.MediaPromptEngine`. Media that the model does not take were refused before, by its card."""
+        self._open()
+        if self._media is None:
+            raise Unsupported(f"The model {self._card.name} reads text only.", code="modality_unsupported")
+        return await self._media.prompt(pieces)
 
     def cached_tokens(self, slot: int, tokens: Sequence[int]) -> int:
         """Counted from the last prompt alone, so a lower bound: the reply that followed it is in the cache too."""
-        last = self._prompts.get(slot, ())
-        return next(
-            (at for at, (one, other) in enumerate(zip(last, tokens, strict=False)) if one != other),
-            min(len(last), len(tokens)),
-        )
+        return common_prefix(self._prompts.get(slot, ()), plain_tokens(as_prompt(tokens)))
 
     @asynccontextmanager
     async def prefill(self, slot: int, tokens: Sequence[int]) -> AsyncIterator[AsyncIterator[Progress]]:
-        """Read `tokens` into the slot's cache; leaving ends it within a batch."""
-        request = prefill_request(slot, tokens)
-        self._prompts[slot] = tokens
+        """Read `tokens` into the slot's cache; leaving ends it within a batch, or a picture."""
+        prompt = as_prompt(tokens)
 
         def step(emit: Emit[Progress]) -> None:
-            def on_chunk(chunk: CompletionChunk) -> bool:
-                prompt = chunk.prompt_progress
-                # llama.cpp generates one token even when asked for none; it is dropped.
-                return prompt is None or emit(Progress(prompt.processed, prompt.total, prompt.cache))
-
-            self._complete(request, on_chunk)
+            self._read(slot, prompt, emit, last=True)
 
         async with self._lane.stream(step, ROOM) as progress:
             yield progress
@@ -174,16 +243,19 @@ class LlamaEngine:
         self, slot: int, tokens: Sequence[int], generation: Generation
     ) -> AsyncIterator[AsyncIterator[Piece | Progress | GenerationEnded]]:
         """Continue `tokens`; leaving ends it within a token, and within a batch while the prompt is read."""
-        request = generate_request(slot, tokens, generation, vocabulary=self._vocabulary)
-        self._prompts[slot] = tokens
+        prompt = as_prompt(tokens)
+        request = generate_request(slot, prompt, generation, vocabulary=self._vocabulary)
         if generation.format is not None:
-            await self._check_applicable(slot, tokens, generation.format)
+            await self._check_applicable(slot, prompt, generation.format)
         top = generation.sampling.logprobs
         silent = generation.sampling.max_tokens == 0
         constrained = generation.format is not None and generation.format.kind != "grammar"
 
         def step(emit: Emit[Piece | Progress | GenerationEnded]) -> None:
             reply = ReplyReader(emit, top, silent, constrained)
+            if not self._read(slot, prompt, reply.read_ahead, last=False):
+                return
+            self._prompts[slot] = plain_tokens(prompt)
             try:
                 self._complete(request, reply.on_chunk)
             except BadRequest as problem:
@@ -197,6 +269,8 @@ class LlamaEngine:
                 # Schemas of tools come from anywhere; one that cannot be compiled must not cost the reply.
                 log.warning("tool calls are generated without a grammar: %s", problem.message)
                 self._complete({**request, **NO_GRAMMAR}, reply.on_chunk)
+            finally:
+                self._memory.add(plain_tokens(prompt), reply.generated)
             if not reply.ended and not reply.left:
                 raise EngineFailed("The engine ended the reply without saying why.")
 
@@ -211,26 +285,69 @@ class LlamaEngine:
         # The list is emptied in the thread, so that the last reference, and with it the server, ends there.
         holder = [server]
         del server
-        await self._client_lane.run(_stop, self._client, holder)
+        await self._template.close()
+        if self._media is not None:
+            self._media.close()
+        await self._client_lane.run(_stop, self._tokenizer, holder)
 
     def _open(self) -> Any:
         if self._server is None:
             raise Unavailable(f"The model {self._card.name!r} is being unloaded.")
         return self._server
 
-    def _complete(self, request: dict[str, Any], on_chunk: OnChunk) -> None:
-        complete(self._open(), request, on_chunk)
+    def _read(
+        self, slot: int, prompt: MediaPrompt | tuple[int, ...], emit: Emit[Progress], *, last: bool
+    ) -> bool:
+        """Read the prompt in steps, the last one only if asked. False when `emit` wants no more. From a lane's thread."""
+        # One without room for a reply is refused as a whole.
+        tokens = plain_tokens(prompt)
+        known = self._memory.known(tokens) if len(tokens) < self._card.context else len(tokens)
+        part: tuple[int, ...] = ()
+        reading = PromptReading(len(tokens), emit)
+        for end in self._pace.ends(known, len(tokens), self._has_neighbours):
+            if end == len(tokens) and not last:
+                break
+            step = _first(prompt, end)
+            if isinstance(prompt, MediaPrompt) and len(step) <= len(part):
+                continue  # the next piece is a picture, or a long text
+            began, before = time.monotonic(), reading.read
+            self._prompts[slot] = part = plain_tokens(as_prompt(step))
+            self._complete(prefill_request(slot, step), reading.on_chunk)
+            if reading.left:
+                break
+            if not isinstance(step, MediaPrompt):  # reading a picture tells nothing about text
+                self._pace.took(len(part) - max(before, reading.cached), time.monotonic() - began)
+        if part:
+            self._memory.add(part)
+        return not reading.left
 
-    async def _check_applicable(self, slot: int, tokens: Sequence[int], format: OutputFormat) -> None:
+    def _has_neighbours(self) -> bool:
+        """Whether more than one slot is busy."""
+        return self._lane.busy > 1
+
+    def _complete(self, request: dict[str, Any], on_chunk: OnChunk) -> None:
+        server = self._open()
+        if self._media is not None:
+            complete_over_http(self._client, request, on_chunk)
+        else:
+            complete(server, request, on_chunk)
+
+    async def _check_applicable(
+        self, slot: int, prompt: MediaPrompt | tuple[int, ...], format: OutputFormat
+    ) -> None:
         """Check once for each JSON schema that the engine really applies it. Raises BadRequest when it does not."""
         if format.kind == "grammar":
-            return  # the engine itself refuses an invalid one
+            # The engine itself refuses an invalid one.
+            grammar = format.grammar or ""
+            # The worker knows no users; a reply has a slot here, so few grammars are read at a time.
+            await parsing(len(grammar), check_grammar, grammar, user="")
+            return
         schema = msgspec.json.encode(format.schema)
         if schema in self._applicable:
             self._applicable.move_to_end(schema)
             return
-        request = probe_request(slot, tokens, format, self._never_first)
-        text = await self._lane.run(complete_text, self._open(), request)
+        request = probe_request(slot, prompt, format, self._never_first)
+        text = await self._lane.run(complete_text, partial(self._complete, request))
         if NEVER_FIRST in text:
             raise BadRequest(
                 "The JSON schema cannot be applied: a type, a $ref or a pattern in it is wrong, or it uses a keyword "
@@ -242,110 +359,32 @@ class LlamaEngine:
             self._applicable.popitem(last=False)
 
 
-def _gpus() -> int:
-    xllamacpp = _library()
-    cpu = xllamacpp.ggml_backend_dev_type.GGML_BACKEND_DEVICE_TYPE_CPU
-    accelerator = xllamacpp.ggml_backend_dev_type.GGML_BACKEND_DEVICE_TYPE_ACCEL
-    return sum(device["type"] not in (cpu, accelerator) for device in xllamacpp.get_device_info())
+def _first(prompt: MediaPrompt | tuple[int, ...], end: int) -> MediaPrompt | tuple[int, ...]:
+    if not isinstance(prompt, MediaPrompt):
+        return prompt[:end]
+    return prompt if end >= len(prompt) else prompt.first(end)
 
 
-def _library() -> Any:
-    try:
-        import xllamacpp
-    except ImportError as error:
-        raise StartFailed(
-            f"The llama engine's library cannot be loaded ({error}). Install it: pip install xllamacpp."
-        ) from error
-    return xllamacpp
-
-
-def _read_ahead(header: GgufHeader) -> None:
-    """Read the model's file into the system's cache, in pieces, without the interpreter's lock; reports the progress."""
-    buffer = bytearray(8 * 1024 * 1024)
-    read = 0
-    paths = [header.path]
-    if header.parts > 1:
-        paths = sorted(header.path.parent.glob(f"{model_name(header.path)}-?????-of-{header.parts:05d}.gguf"))
-    for path in paths:
-        with contextlib.suppress(OSError), path.open("rb", buffering=0) as file:
-            while count := file.readinto(buffer):
-                read += count
-                load_progress.report(READ_SHARE * min(1.0, read / header.size))
-
-
-def _start(header: GgufHeader, options: LlamaOptions, sizes: Plan, key: str) -> Any:
-    """The library's server with the model in it."""
-    xllamacpp = _library()
-    try:
-        return xllamacpp.Server(_params(xllamacpp.CommonParams(), header, options, sizes, key))
-    except AttributeError as error:
-        raise StartFailed(
-            f"The installed xllamacpp {xllamacpp.__version__} is too old ({error}). "
-            "Update it: pip install --upgrade xllamacpp."
-        ) from error
-    except (RuntimeError, ValueError) as error:
-        raise StartFailed(_start_sentence(header, sizes)) from error
-
-
-def _params(params: Any, header: GgufHeader, options: LlamaOptions, sizes: Plan, key: str) -> Any:
-    """`params`, the library's settings, filled in."""
-    params.model.path = str(header.path)
-    params.n_parallel = sizes.slots
-    # The library divides its context by the slots and rounds the share up.
-    params.n_ctx = sizes.context * sizes.slots
-    params.n_batch = sizes.batch
-    params.n_ubatch = min(sizes.batch, 512)
-    for threads in (params.cpuparams, params.cpuparams_batch):
-        threads.n_threads = sizes.threads
-        threads.poll = options.poll
-    if not sizes.flash_attention:
-        params.flash_attn_type = _library().llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
-    if options.gpu_layers is not None:
-        params.n_gpu_layers = -2 if options.gpu_layers < 0 else options.gpu_layers
-        params.fit_params = False
-    # Prompts of conversations that lost their slot are kept in memory, but not copied there at every request.
-    params.cache_ram_mib = sizes.prompt_cache
-    params.cache_idle_slots = False
-    params.warmup = False
-    # Templates are rendered in the session; one that the library cannot parse would keep it from loading.
-    params.use_jinja = False
-    params.chat_template = "chatml"
-    # The library insists on an HTTP server of its own. It is closed to others: loopback, any free port, a random key.
-    params.hostnames = ["127.0.0.1"]
-    params.port = 0
-    params.api_keys = [key]
-    params.ui = False
-    params.endpoint_slots = False
-    params.endpoint_metrics = True
-    params.cors_origins = "http://127.0.0.1"
-    params.cors_credentials = False
-    params.n_threads_http = 2
-    params.verbosity = options.log
-    return params
-
-
-def _start_sentence(header: GgufHeader, sizes: Plan) -> str:
+def _unusable(projector: Projector, header: GgufHeader) -> str:
     return (
-        f"The engine could not load {header.path} ({header.architecture}, {header.quantisation or 'unknown type'}, "
-        f"{header.size / 1e9:.1f} GB). Likely reasons: too little memory for it and {sizes.slots} x {sizes.context} "
-        "tokens of context (try fewer --slots, a smaller --context or fewer GPU layers), a damaged file (fetch it "
-        "again), or a model newer than the engine (pip install --upgrade xllamacpp). The lines above name the reason."
+        f"{projector.path.name} could not be loaded with {header.path.name}, so the model reads text only. It may belong to "
+        "another model, or be newer than the engine; the log names the reason."
     )
 
 
-def _template(header: GgufHeader) -> tuple[ChatTemplate, tuple[str, ...]]:
-    """The model's chat template, or ChatML with a warning where it has none that can be parsed."""
-    if not header.template:
-        warning = f"{header.path.name} has no chat template; ChatML is used, which may not suit it."
-        return ChatTemplate(CHATML, bos=header.bos, eos=header.eos), (warning,)
+async def _compiled(header: GgufHeader, template: TemplateRenderer) -> tuple[str, ...]:
+    """Wait for the model's chat template; a warning where it has none that can be read, and ChatML is used."""
     try:
-        return ChatTemplate(header.template, bos=header.bos, eos=header.eos), ()
+        await template.compiled()
     except Unsupported as error:
-        warning = f"{error.message} ChatML is used instead, which may not suit the model."
-        return ChatTemplate(CHATML, bos=header.bos, eos=header.eos), (warning,)
+        await template.replace(CHATML)
+        return (f"{error.message} ChatML is used instead, which may not suit the model.",)
+    if header.template:
+        return ()
+    return (f"{header.path.name} has no chat template; ChatML is used, which may not suit it.",)
 
 
-def _stop(client: LlamaHttpClient, holder: list[Any]) -> None:
-    """Close the connection and drop the last reference: the library ends its threads and frees the model."""
-    client.close()
+def _stop(tokenizer: LlamaTokenizer, holder: list[Any]) -> None:
+    """Close the connections and drop the last reference: the library ends its threads and frees the model."""
+    tokenizer.close()
     holder.clear()

@@ -5,7 +5,7 @@ Called by `engine`, always in a lane's thread: everything here blocks, without t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -23,6 +23,8 @@ NEVER_FIRST = "]"
 
 OnChunk = Callable[[CompletionChunk], bool]
 """Called with each chunk; False ends the completion."""
+Run = Callable[[dict[str, Any], OnChunk], None]
+"""Runs one completion, as `complete` does."""
 
 _decode = msgspec.json.Decoder(CompletionChunk)
 
@@ -55,16 +57,45 @@ def complete(server: Any, request: dict[str, Any], on_chunk: OnChunk) -> None:
         raise failure
 
 
-def complete_text(server: Any, request: dict[str, Any]) -> str:
-    """The text of one completion."""
+def complete_text(run: Callable[[OnChunk], None]) -> str:
+    """The text of one completion that `run` runs."""
     pieces: list[str] = []
 
     def on_chunk(chunk: CompletionChunk) -> bool:
         pieces.extend(choice.text for choice in chunk.choices)
         return True
 
-    complete(server, request, on_chunk)
+    run(on_chunk)
     return "".join(pieces)
+
+
+class PromptReading:
+    """Turns the chunks of the steps of one prompt into its progress, and emits it."""
+
+    def __init__(self, total: int, emit: Emit[Progress]) -> None:
+        self._total, self._emit = total, emit
+        self._cached: int | None = None
+        self.read = -1
+        """Tokens of the prompt that are in the cache."""
+        self.left = False
+        """Whether the consumer left."""
+
+    @property
+    def cached(self) -> int:
+        """Tokens that were in the cache before the first step."""
+        return self._cached or 0
+
+    def on_chunk(self, chunk: CompletionChunk) -> bool:
+        prompt = chunk.prompt_progress
+        # llama.cpp generates one token even when asked for none; it is dropped.
+        if prompt is None:
+            return True
+        if self._cached is None:
+            self._cached = prompt.cache
+        if prompt.processed > self.read:  # a step begins where the last one ended
+            self.read = prompt.processed
+            self.left = not self._emit(Progress(self.read, self._total, self._cached))
+        return not self.left
 
 
 class ReplyReader:
@@ -82,13 +113,24 @@ class ReplyReader:
         self._top = top
         self._silent = silent
         self._tokens = 0
-        self._cached = 0
+        self._cached: int | None = None
         self.began = False
         """Whether any chunk came."""
         self.ended = False
         """Whether the last chunk came, with the reason of the end."""
         self.left = False
         """Whether the consumer left before the end."""
+
+    @property
+    def generated(self) -> int:
+        """Tokens generated so far."""
+        return self._tokens
+
+    def read_ahead(self, progress: Progress) -> bool:
+        """Emit the progress of a part of the prompt that is read before; what was cached then counts."""
+        self._cached = progress.cached
+        self.left = not self._emit(progress)
+        return not self.left
 
     def on_chunk(self, chunk: CompletionChunk) -> bool:
         self.began = True
@@ -99,8 +141,9 @@ class ReplyReader:
     def _item(self, chunk: CompletionChunk) -> Piece | Progress | GenerationEnded:
         prompt = chunk.prompt_progress
         if prompt is not None:
-            self._cached = prompt.cache
-            return Progress(prompt.processed, prompt.total, prompt.cache)
+            if self._cached is None:
+                self._cached = prompt.cache
+            return Progress(prompt.processed, prompt.total, self._cached)
         choice = chunk.choices[0] if chunk.choices else None
         if choice is not None and choice.finish_reason is None:
             # Tokens that are a part of a character come with the one that completes it.
@@ -115,7 +158,7 @@ class ReplyReader:
         if finish == "stop":
             self._check_json()
         generated = 0 if self._silent else (chunk.usage.completion_tokens if chunk.usage else self._tokens)
-        return GenerationEnded("length" if self._silent else finish, generated, self._cached)
+        return GenerationEnded("length" if self._silent else finish, generated, self._cached or 0)
 
     def _check_json(self) -> None:
         # The engine drops a schema that is too complex in the middle of a reply, without an error.
@@ -131,17 +174,25 @@ class ReplyReader:
 
 class ModelFacts(Struct, frozen=True):
     """What only the loaded model knows: the context of a slot in tokens, its default sampling in the engine's names, the
-    tokens that begin every text, and a token that begins no JSON text."""
+    tokens that begin every text, a token that begins no JSON text, and the texts of its control tokens as far as known. With a
+    projector, what it takes besides text, and the text that stands for a medium in a request."""
 
     context: int
     settings: dict[str, Any]
     leading: tuple[int, ...]
     never_first: int
+    markers: tuple[str, ...] = ()
+    modalities: tuple[str, ...] = ()
+    media_marker: str = ""
 
 
-def read_facts(server: Any, client: LlamaHttpClient) -> ModelFacts:
-    """Ask the loaded model. Also evaluates once, which touches all weights: the first chat need not wait for the disk."""
-    context, settings = client.settings()
+def read_facts(run: Run, client: LlamaHttpClient, possible: Sequence[str] = ()) -> ModelFacts:
+    """Ask the loaded model; `run` runs a completion. `possible`: texts that may be control tokens. Also evaluates once, which touches all weights: the first chat need not wait for the disk."""
+    properties = client.properties()
+    settings = properties["default_generation_settings"]
+    able = properties.get("modalities") or {}
+    # It says "video" wherever it sees, but reads one only with an FFmpeg of its own; the gateway makes pictures of videos.
+    modalities = tuple(name for name, key in (("image", "vision"), ("audio", "audio")) if able.get(key))
     bos = client.tokenize("", add_special=True)
     never_first = client.tokenize(NEVER_FIRST)
     bare = client.tokenize("a")
@@ -150,5 +201,14 @@ def read_facts(server: Any, client: LlamaHttpClient) -> ModelFacts:
     leading = (
         with_specials[: len(with_specials) - len(bare)] if with_specials[-len(bare) :] == bare else bos[:1]
     )
-    complete(server, prefill_request(0, [*leading, *bare]), lambda chunk: True)
-    return ModelFacts(context, settings, leading, never_first[-1])
+    run(prefill_request(0, [*leading, *bare]), lambda chunk: True)
+    markers = tuple(marker for marker in possible if len(client.tokenize(marker)) == 1)
+    return ModelFacts(
+        int(settings["n_ctx"]),
+        settings["params"],
+        leading,
+        never_first[-1],
+        markers,
+        modalities,
+        str(properties.get("media_marker") or "") if modalities else "",
+    )

@@ -14,6 +14,7 @@ from msgspec import Struct
 from duologue.engines.hardware import MachineLimits
 from duologue.errors import StartFailed
 from duologue.models.gguf.header import GgufHeader
+from duologue.models.gguf.projector import Projector
 
 SMALL = 100_000_000
 """Parameters up to which one thread is best: more of them wait for each other longer than they compute."""
@@ -32,6 +33,8 @@ class LlamaOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """The engine's options; None leaves one to the plan."""
 
     model: str
+    mmproj: str | None = None
+    """The projector: a file, or "none" for a model that shall read text alone; None: the one beside the model."""
     name: str = ""
     bundled: bool = False
     slots: int | None = None
@@ -40,6 +43,8 @@ class LlamaOptions(Struct, frozen=True, forbid_unknown_fields=True):
     batch: int | None = None
     gpu_layers: int | None = None
     """Layers on the GPU: -1 all, None as many as fit."""
+    device: str = "auto"
+    """"cpu", or the one card that has the whole model; "auto" divides it among all cards."""
     poll: int = 0
     """0 to 100: how eagerly waiting threads spin. 0 where cores are shared: spinning next to any other busy process cost a
     5M-parameter model nine tenths of its speed."""
@@ -85,10 +90,13 @@ def parse_options(options: Mapping[str, object]) -> LlamaOptions:
     return parsed
 
 
-def plan(header: GgufHeader, options: LlamaOptions, machine: MachineLimits) -> Plan:
-    """How the model of `header` runs on `machine`."""
+def plan(
+    header: GgufHeader, options: LlamaOptions, machine: MachineLimits, projector: Projector | None = None
+) -> Plan:
+    """How the model of `header` runs on `machine`, with its projector."""
     slots = options.slots or _slots(header.parameters)
-    context, warnings = _context(header, options, machine, slots)
+    weights = header.size + (projector.memory if projector is not None else 0)
+    context, warnings = _context(header, options, machine, slots, weights)
     return Plan(
         slots=slots,
         context=context,
@@ -122,7 +130,8 @@ def _prompt_cache(header: GgufHeader, options: LlamaOptions) -> int:
 
 
 def _batch(header: GgufHeader, options: LlamaOptions, machine: MachineLimits) -> int:
-    """A cancel, and every other slot's next token, waits for the batch at work: slower models get smaller ones."""
+    """A cancel, and every other slot's next token, waits for the batch at work: slower models get smaller ones. The most that
+    `prompt_steps` reads at once."""
     if options.batch is not None:
         return options.batch
     if machine.gpus:
@@ -131,7 +140,7 @@ def _batch(header: GgufHeader, options: LlamaOptions, machine: MachineLimits) ->
 
 
 def _context(
-    header: GgufHeader, options: LlamaOptions, machine: MachineLimits, slots: int
+    header: GgufHeader, options: LlamaOptions, machine: MachineLimits, slots: int, weights: int
 ) -> tuple[int, tuple[str, ...]]:
     trained = header.trained_context or UNKNOWN_CONTEXT
     if options.context is not None:
@@ -142,7 +151,7 @@ def _context(
             )
         return options.context, ()
     usual = context = min(trained, DEFAULT_CONTEXT)
-    room = (machine.memory - header.size) // 2
+    room = (machine.memory - weights) // 2
     while context // 2 >= LEAST_CONTEXT and cache_bytes(header, context * slots) > room:
         context //= 2
     if context < usual:
@@ -156,3 +165,8 @@ def _context(
 def cache_bytes(header: GgufHeader, tokens: int) -> int:
     """Bytes of key and value cache for `tokens`. An upper bound for models with windows or recurrent blocks."""
     return header.cache_width * CACHE_BYTES * tokens
+
+
+def cached_tokens(header: GgufHeader, mebibytes: int) -> int:
+    """Tokens whose keys and values fit into so much memory."""
+    return mebibytes * 1024 * 1024 // max(1, cache_bytes(header, 1))

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from duologue.engines.contracts import Generation
+from duologue.engines.llama.media_prompt import MediaPrompt
 from duologue.errors import BadRequest, ContextExceeded, EngineFailed, Problem
 from duologue.text.output.reply_grammar import ReplyGrammar
 from duologue.values.events import TokenLogprob
@@ -74,7 +75,17 @@ MAX_CONSTRAINT = 128 * 1024
 """Bytes of a schema or grammar; 100 KB of properties take some seconds to compile."""
 MAX_COUNT = 100_000
 """Items, characters or properties a schema may count; ten million take half a minute to compile."""
-COUNTS = frozenset({"minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"})
+MAX_ITEMS = 1000
+"""Items or properties a schema may count: 90,000 took 8 s."""
+MAX_PROPERTIES = 400
+"""Properties of one object: the engine gives up beyond, and 2,000 took it 6 s."""
+MAX_CHOICES = 3000
+"""Choices of all enums together, and alternatives: 10,000 took 0.9 s."""
+COUNTS: dict[str, int] = {
+    **dict.fromkeys(("minLength", "maxLength"), MAX_COUNT),
+    **dict.fromkeys(("minItems", "maxItems", "minProperties", "maxProperties"), MAX_ITEMS),
+}
+SEVERAL = ("enum", "anyOf", "oneOf", "allOf", "prefixItems")
 COMPACT = {"x-guidance": {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}}
 """llguidance's extension of a schema: whitespace as Python writes it. Where any whitespace is allowed, small models repeat
 it until their reply is cut: duologue-mini got no further than `{"a": "yes" `."""
@@ -141,13 +152,13 @@ class CompletionChunk(Struct, frozen=True):
     error: EngineError | None = None
 
 
-def prefill_request(slot: int, tokens: Sequence[int]) -> dict[str, Any]:
+def prefill_request(slot: int, tokens: MediaPrompt | Sequence[int]) -> dict[str, Any]:
     """Read `tokens` into the cache of `slot`. The engine always generates one token, so by the cheapest sampler."""
     return {**_base(slot, tokens), "n_predict": 0, "samplers": ["top_k"], "top_k": 1}
 
 
 def generate_request(
-    slot: int, tokens: Sequence[int], generation: Generation, *, vocabulary: int
+    slot: int, tokens: MediaPrompt | Sequence[int], generation: Generation, *, vocabulary: int
 ) -> dict[str, Any]:
     """Continue `tokens`. Raises BadRequest for what the engine would drop silently."""
     request = {
@@ -160,7 +171,9 @@ def generate_request(
     return request
 
 
-def probe_request(slot: int, tokens: Sequence[int], format: OutputFormat, never_first: int) -> dict[str, Any]:
+def probe_request(
+    slot: int, tokens: MediaPrompt | Sequence[int], format: OutputFormat, never_first: int
+) -> dict[str, Any]:
     """Test a constraint: one token, strongly biased towards `never_first`, a token that begins no JSON text.
 
     llama.cpp continues without the constraint when it cannot compile a schema, and mentions that only in its log; the
@@ -170,9 +183,9 @@ def probe_request(slot: int, tokens: Sequence[int], format: OutputFormat, never_
     return {**_base(slot, tokens), **biased, **format_fields(format)}
 
 
-def _base(slot: int, tokens: Sequence[int]) -> dict[str, Any]:
+def _base(slot: int, tokens: MediaPrompt | Sequence[int]) -> dict[str, Any]:
     return {
-        "prompt": list(tokens),
+        "prompt": tokens.body() if isinstance(tokens, MediaPrompt) else list(tokens),
         "id_slot": slot,
         "cache_prompt": True,
         "stream": True,
@@ -268,19 +281,28 @@ def _check_constraint(size: int, schema: object = None) -> None:
             f"The schema or grammar has {size:,} bytes; at most {MAX_CONSTRAINT:,} can be applied.",
             param="response_format",
         )
+    choices = properties = 0
     waiting = [schema]
     while waiting:
         part = waiting.pop()
         if isinstance(part, dict):
             for name, value in part.items():
-                if name in COUNTS and isinstance(value, int | float) and value > MAX_COUNT:
-                    raise BadRequest(
-                        f"The schema asks for {name} {value:,}; at most {MAX_COUNT:,} can be applied.",
-                        param="response_format",
-                    )
+                if name in COUNTS and isinstance(value, int | float) and value > COUNTS[name]:
+                    raise _refused(f"asks for {name} {value:,}", COUNTS[name])
+            choices += sum(len(part[name]) for name in SEVERAL if isinstance(part.get(name), list))
+            if isinstance(part.get("properties"), dict):
+                properties += len(part["properties"])
             waiting.extend(part.values())
         elif isinstance(part, list):
             waiting.extend(part)
+    if choices > MAX_CHOICES:
+        raise _refused(f"has {choices:,} choices", MAX_CHOICES)
+    if properties > MAX_PROPERTIES:
+        raise _refused(f"has {properties:,} properties", MAX_PROPERTIES)
+
+
+def _refused(what: str, most: int) -> BadRequest:
+    return BadRequest(f"The schema {what}; at most {most:,} can be applied.", param="response_format")
 
 
 def format_fields(format: OutputFormat | None) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 import anyio
@@ -19,12 +19,21 @@ import httpx
 import msgspec
 from msgspec import Struct
 
+from duologue.engines.openai_remote.connected_address import refuse_credentials_address
 from duologue.engines.openai_remote.error_text import error_message, mask, read_beginning
-from duologue.engines.openai_remote.request import FIELDS, chat_body, estimate_tokens
-from duologue.engines.openai_remote.stream import DONE, EventLines, ReplyTranslator, UpstreamError
+from duologue.engines.openai_remote.refused_part import refused_part
+from duologue.engines.openai_remote.reply_sound import ReplySound
+from duologue.engines.openai_remote.request import chat_body, check, estimate_tokens, media_size, unapplied
+from duologue.engines.openai_remote.response_json import json_of
+from duologue.engines.openai_remote.server_kinds import ServerKind, server_kind
+from duologue.engines.openai_remote.stream import DONE, MAX_LINE, EventLines, ReplyTranslator, UpstreamError
 from duologue.errors import Busy, ContextExceeded, EngineFailed, Problem, StartFailed
+from duologue.models.upstream_models import kind_of, model_of, questions, with_answers
+from duologue.threads import encoding
+from duologue.values.audio import SPOKEN_RATE
 from duologue.values.events import Event, Failed, Started
-from duologue.values.requests import ChatRequest, ModelCard
+from duologue.values.requests import ChatRequest, ModelCard, UpstreamModel
+from duologue.values.upstream_url import parse_upstream_url, shown_url
 
 SLOTS = 8
 CONNECT_TIMEOUT = 10.0
@@ -33,8 +42,15 @@ MODELS_TIMEOUT = 5.0
 """Seconds the start waits for the upstream's list of models."""
 READ_TIMEOUT = 600.0
 """Seconds an upstream may send nothing: servers read long prompts without a word."""
-CONTEXT_NAMES = ("max_model_len", "context_length", "max_context_length", "context_window", "n_ctx")
-"""The names of the context's size in servers' lists of models."""
+LONGEST_LIST = 8 * 1024 * 1024
+"""Bytes of a list of models that are read; the longest known list has one."""
+LONGEST_DETAIL = 4 * 1024 * 1024
+"""Bytes of what a server says elsewhere about its models."""
+LARGE = 256 * 1024
+"""Bytes of pictures, sound and video from which on a request is written in a thread."""
+UNTOLD = ("image",)
+"""What is passed on to a model of which nobody says what it takes: nearly all that see take pictures in the same way, and
+sound can be written down instead."""
 OVERFLOWS = (
     "context_length_exceeded",
     "maximum context length",
@@ -43,8 +59,15 @@ OVERFLOWS = (
 )
 
 
+TOOL_VERBS = ("tools", "tool_choice")
+Kind = Literal["text", "image", "audio", "video"]
+
+
 class RemoteOptions(Struct, frozen=True, forbid_unknown_fields=True):
-    """`url` with or without /v1. `model` empty: the first the upstream lists; `context` 0: what the upstream says."""
+    """`url` with or without /v1. `model` empty: the first the upstream lists; `context` 0: what the upstream says. `several`: every
+    request names its model, and nothing is asked of the upstream at the start. `modalities`, `outputs`: what the model takes and
+    gives where the upstream does not say; they win. `voice`: of a model that speaks, `rate` the Hz of its bare samples. `kind`:
+    of server, "" for what its list of models says."""
 
     url: str
     key: str = ""
@@ -52,6 +75,12 @@ class RemoteOptions(Struct, frozen=True, forbid_unknown_fields=True):
     name: str = ""
     slots: int = SLOTS
     context: int = 0
+    several: bool = False
+    modalities: tuple[Kind, ...] | None = None
+    outputs: tuple[Literal["text", "audio"], ...] | None = None
+    voice: str = ""
+    rate: int = SPOKEN_RATE
+    kind: str = ""
 
 
 async def load(options: Mapping[str, object]) -> RemoteEngine:
@@ -59,13 +88,17 @@ async def load(options: Mapping[str, object]) -> RemoteEngine:
     or option; an upstream that does not answer is a warning on the card."""
     settings = _parse_options(options)
     upstream = Upstream(settings.url, settings.key, settings.slots)
+    if settings.several:
+        return _engine(upstream, settings, UpstreamModel(""))
     try:
         with anyio.fail_after(MODELS_TIMEOUT):
             models = await upstream.models()
     except (Problem, TimeoutError) as error:
         sentence = error.message if isinstance(error, Problem) else f"{upstream.shown} does not answer."
-        return RemoteEngine(upstream, settings.model, _card(settings, settings.model, {}, (sentence,)))
+        return _engine(upstream, settings, UpstreamModel(settings.model), (sentence,))
     model = settings.model or next(iter(models), "")
+    settings = msgspec.structs.replace(settings, kind=settings.kind or kind_of(models.values()))
+    known = await _details(upstream, settings.kind, model_of(model, models.get(model, {})))
     warnings: tuple[str, ...] = ()
     if not models:
         warnings = (f"{upstream.shown} lists no models; load one there.",)
@@ -73,7 +106,25 @@ async def load(options: Mapping[str, object]) -> RemoteEngine:
         warnings = (
             f"{upstream.shown} does not list the model {model!r}. It has: {', '.join(list(models)[:10])}.",
         )
-    return RemoteEngine(upstream, model, _card(settings, model, models, warnings))
+    return _engine(upstream, settings, known, warnings)
+
+
+async def _details(upstream: Upstream, kind: str, model: UpstreamModel) -> UpstreamModel:
+    """The model with what its server says elsewhere, if it says it in time."""
+    answers: list[bytes] = []
+    with anyio.move_on_after(MODELS_TIMEOUT):
+        for path, body in (asked := questions(kind, (model,))):
+            answers.append(await upstream.detail(path, body))
+        if asked:
+            return next(iter(with_answers(kind, (model,), answers)), model)
+    return model
+
+
+def _engine(
+    upstream: Upstream, settings: RemoteOptions, model: UpstreamModel, warnings: tuple[str, ...] = ()
+) -> RemoteEngine:
+    kind = server_kind(settings.kind)
+    return RemoteEngine(upstream, model.name, _card(settings, kind, model, warnings), kind, settings)
 
 
 def _parse_options(options: Mapping[str, object]) -> RemoteOptions:
@@ -93,34 +144,38 @@ def _parse_options(options: Mapping[str, object]) -> RemoteOptions:
 
 
 def _card(
-    options: RemoteOptions, model: str, models: Mapping[str, dict[str, Any]], warnings: tuple[str, ...]
+    options: RemoteOptions, kind: ServerKind, model: UpstreamModel, warnings: tuple[str, ...]
 ) -> ModelCard:
-    entry = models.get(model, {})
-    context = options.context or next(
-        (entry[name] for name in CONTEXT_NAMES if isinstance(entry.get(name), int)), 0
-    )
+    """Nothing is claimed: what a model takes is in the settings, or its server says it."""
     host = urlsplit(options.url).hostname or "upstream"
+    told = model.modalities if options.modalities is None else ("text", *options.modalities)
     return ModelCard(
-        name=options.name or model or host,
+        name=options.name or model.name or host,
         engine="remote",
-        context=context,
+        context=options.context or model.context or 0,
         slots=options.slots,
-        description=f"{model or 'a model'} at {host}",
-        # Whether its model sees images only the upstream knows; it reports an error if not.
-        modalities=("text", "image"),
-        verbs=("tools", "logprobs", "format", "thinking", "effort"),
-        sampling=tuple(FIELDS),
+        description=f"{model.name or 'a model'} at {host}",
+        modalities=tuple(dict.fromkeys(told or ("text",))),
+        untold=UNTOLD if told is None else (),
+        outputs=tuple(dict.fromkeys(("text", *(options.outputs or model.outputs)))),
+        verbs=tuple(verb for verb in kind.verbs if model.tools is not False or verb not in TOOL_VERBS),
+        sampling=tuple(kind.fields),
         warnings=warnings,
+        device="cpu",
     )
 
 
 class RemoteEngine:
     """A model on another server. Implements `contracts.ChatEngine`."""
 
-    def __init__(self, upstream: Upstream, model: str, card: ModelCard) -> None:
+    def __init__(
+        self, upstream: Upstream, model: str, card: ModelCard, kind: ServerKind, options: RemoteOptions
+    ) -> None:
         self._upstream = upstream
         self._model = model
         self._card = card
+        self._kind = kind
+        self._voice, self._rate = options.voice, options.rate
 
     @property
     def card(self) -> ModelCard:
@@ -129,7 +184,7 @@ class RemoteEngine:
     @asynccontextmanager
     async def chat(self, slot: int, request: ChatRequest) -> AsyncIterator[AsyncIterator[Event]]:
         """The reply's events. Leaving closes the connection, which ends the upstream's work."""
-        chat_body(request, self._model)  # raises what cannot be requested before anything is sent
+        check(request)  # raises what cannot be requested before anything is sent
         async with _closing(self._events(request)) as events:
             yield events
 
@@ -137,18 +192,28 @@ class RemoteEngine:
         await self._upstream.close()
 
     async def _events(self, request: ChatRequest) -> AsyncGenerator[Event, None]:
-        yield Started(self._card.name, self._card.context)
+        name = request.model if request.upstream_model else self._card.name
+        yield Started(name, self._card.context)
         try:
             async with aclosing(self._reply(request)) as events:
                 async for event in events:
                     yield event
         except Problem as problem:
+            problem = refused_part(problem, request)
             yield Failed(problem.code, problem.message, problem.status, problem.param)
 
     async def _reply(self, request: ChatRequest) -> AsyncGenerator[Event, None]:
-        model = self._model = self._model or await self._upstream.first_model()
-        translator = ReplyTranslator(time.perf_counter(), estimate_tokens(request))
-        async with aclosing(self._upstream.stream(chat_body(request, model))) as stream:
+        model = request.upstream_model
+        if not model:
+            model = self._model = self._model or await self._upstream.first_model()
+        translator = ReplyTranslator(
+            time.perf_counter(),
+            estimate_tokens(request),
+            unapplied(request, self._kind),
+            None if request.speak_as is None else ReplySound(self._rate),
+        )
+        body = await self._body(request, model)
+        async with aclosing(self._upstream.stream(body)) as stream:
             async for data in stream:
                 for event in self._translate(translator, data):
                     yield event
@@ -158,30 +223,34 @@ class RemoteEngine:
         for event in last:
             yield event
 
+    async def _body(self, request: ChatRequest, model: str) -> bytes:
+        if media_size(request) > LARGE:  # the replies beside this one go on
+            return await encoding(_encoded, request, model, self._kind, self._voice)
+        return _encoded(request, model, self._kind, self._voice)
+
     def _translate(self, translator: ReplyTranslator, data: bytes) -> list[Event]:
         try:
             return translator.feed(data, time.perf_counter())
         except UpstreamError as error:
             raise self._upstream.problem_of(str(error)) from error
         except ValueError as error:
-            raise self._upstream.failed("sent something that is not JSON") from error
+            what = str(error) if "sound" in str(error) else "something that is not JSON"
+            raise self._upstream.failed(f"sent {what}") from error
 
 
 class Upstream:
     """The connection to one server. Its key appears in no error."""
 
     def __init__(self, url: str, key: str, slots: int) -> None:
-        parts = urlsplit(url if "://" in url else f"http://{url}")
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        parts = parse_upstream_url(url)
+        if parts is None:
             raise StartFailed(
                 f"{url!r} is not the URL of a server. Give one like http://127.0.0.1:11434.",
                 param="upstream.url",
             )
-        path = parts.path.rstrip("/")
-        path = path if path.endswith("/v1") else f"{path}/v1"
-        host = parts.netloc.rpartition("@")[2]
-        self.shown = urlunsplit((parts.scheme, host, path, "", ""))
-        self._base = urlunsplit((parts.scheme, parts.netloc, path, "", ""))
+        self.shown = shown_url(parts)
+        self._base = urlunsplit(parts)
+        self._root = urlunsplit(parts._replace(path=""))
         self._secrets = [secret for secret in (key, parts.password) if secret]
         self._client = httpx.AsyncClient(
             headers={"Authorization": f"Bearer {key}"} if key else {},
@@ -189,21 +258,33 @@ class Upstream:
             limits=httpx.Limits(max_connections=slots + 2, max_keepalive_connections=slots + 2),
             # The environment's proxies and .netrc are for other things than a server the operator named.
             trust_env=False,
+            event_hooks={"request": [refuse_credentials_address]},
         )
 
     async def models(self) -> dict[str, dict[str, Any]]:
         """The upstream's models by name, in its order."""
         try:
-            response = await self._client.get(f"{self._base}/models")
+            async with self._client.stream("GET", f"{self._base}/models") as response:
+                content = await read_beginning(response, LONGEST_LIST)
         except (httpx.HTTPError, OSError) as error:
             raise self._unreachable(error) from error
         if response.status_code != httpx.codes.OK:
-            raise self._refused(response.status_code, response.content)
+            raise self._refused(response.status_code, content)
         try:
-            entries = msgspec.json.decode(response.content)["data"]
+            entries = json_of(content)["data"]
             return {str(entry["id"]): entry for entry in entries}
-        except (msgspec.DecodeError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError) as error:
             raise self.failed("does not list its models as an OpenAI-compatible server does") from error
+
+    async def detail(self, path: str, body: object) -> bytes:
+        """What the server says at a path of its own; empty if it says nothing there."""
+        method = "GET" if body is None else "POST"
+        try:
+            async with self._client.stream(method, self._root + path, json=body) as response:
+                found = response.status_code == httpx.codes.OK
+                return await read_beginning(response, LONGEST_DETAIL) if found else b""
+        except (httpx.HTTPError, OSError):
+            return b""
 
     async def first_model(self) -> str:
         models = await self.models()
@@ -211,19 +292,19 @@ class Upstream:
             raise self.failed("has no model loaded")
         return next(iter(models))
 
-    async def stream(self, body: dict[str, Any]) -> AsyncGenerator[bytes, None]:
+    async def stream(self, body: bytes) -> AsyncGenerator[bytes, None]:
         """The data of the reply's events, until the upstream reports the end or closes the connection."""
         try:
             async with self._client.stream(
                 "POST",
                 f"{self._base}/chat/completions",
-                content=msgspec.json.encode(body),
+                content=body,
                 headers={"Content-Type": "application/json", "Accept": "text/event-stream"},
             ) as response:
                 if response.status_code != httpx.codes.OK:
                     raise self._refused(response.status_code, await read_beginning(response))
                 if "json" in response.headers.get("content-type", ""):
-                    yield await response.aread()
+                    yield await read_beginning(response, MAX_LINE)
                     return
                 async with aclosing(_events(response)) as events:
                     async for data in events:
@@ -281,6 +362,10 @@ class Upstream:
         return EngineFailed(
             f"The upstream {self.shown} failed ({status}): {message}", code="upstream_failed", status=502
         )
+
+
+def _encoded(request: ChatRequest, model: str, kind: ServerKind, voice: str) -> bytes:
+    return msgspec.json.encode(chat_body(request, model, kind, voice))
 
 
 @asynccontextmanager

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import httpx
-import msgspec
+
+from duologue.engines.openai_remote.response_json import json_of
 
 LARGEST = 64 * 1024
 """Bytes of an error's body that are read, however long it goes on."""
@@ -29,22 +30,22 @@ def error_in(response: Mapping[str, Any]) -> str | None:
     return None
 
 
-async def read_beginning(response: httpx.Response) -> bytes:
+async def read_beginning(response: httpx.Response, largest: int = LARGEST) -> bytes:
     """The first bytes of a body. Raises httpx.HTTPError."""
-    content = b""
+    content = bytearray()
     async for piece in response.aiter_bytes():
         content += piece
-        if len(content) >= LARGEST:
+        if len(content) >= largest:
             break
-    return content[:LARGEST]
+    return bytes(content[:largest])
 
 
 def error_message(content: bytes, secrets: Iterable[str] = ()) -> str:
     """The message in an error's body, whatever its shape; some servers repeat the key they were sent."""
     message: object = None
     try:
-        body = msgspec.json.decode(content)
-    except msgspec.DecodeError:
+        body = json_of(content)
+    except ValueError:
         message = content.decode("utf-8", "replace")
     else:
         if isinstance(body, dict):

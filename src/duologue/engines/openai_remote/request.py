@@ -10,24 +10,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from duologue.engines.openai_remote.server_kinds import ServerKind, server_kind
 from duologue.errors import Unsupported
-from duologue.values.messages import ImagePart, Message, Part, TextPart, Tool
+from duologue.values.audio import from_float32, wav_header
+from duologue.values.messages import AudioPart, ImagePart, Message, Part, TextPart, Tool, VideoPart
 from duologue.values.requests import ChatRequest, OutputFormat, Sampling
 
-# Sampling's name -> the dialect's. The last three are not part of OpenAI's own API; servers of open models take them.
-FIELDS: dict[str, str] = {
-    "max_tokens": "max_tokens",
-    "temperature": "temperature",
-    "top_p": "top_p",
-    "presence_penalty": "presence_penalty",
-    "frequency_penalty": "frequency_penalty",
-    "seed": "seed",
-    "logit_bias": "logit_bias",
-    "logprobs": "top_logprobs",
-    "top_k": "top_k",
-    "min_p": "min_p",
-    "repetition_penalty": "repetition_penalty",
-}
 CHARACTERS_A_TOKEN = 4
 """The usual estimate where nothing counts tokens."""
 TOKENS_A_MESSAGE = 4
@@ -35,16 +23,47 @@ ELSEWHERE = "The result is a picture; it is in the next message of the user."
 """The text of a tool result that has only pictures."""
 
 
-def chat_body(request: ChatRequest, model: str) -> dict[str, Any]:
-    """The body of `POST /chat/completions`, streamed, with usage at its end. Raises Unsupported for a grammar."""
+ANY_SERVER = server_kind("")
+
+
+def check(request: ChatRequest) -> None:
+    """Raises Unsupported for what cannot be sent: a grammar."""
+    if request.format is not None:
+        _format(request.format)
+
+
+def media_size(request: ChatRequest) -> int:
+    """Bytes of the pictures, the sound and the videos."""
+    return sum(
+        len(part.data)
+        for message in request.messages
+        for part in message.parts
+        if not isinstance(part, TextPart)
+    )
+
+
+def unapplied(request: ChatRequest, kind: ServerKind) -> tuple[str, ...]:
+    """The fields that such a server cannot apply, although it takes the parameter: texts in `logit_bias`."""
+    bias = request.sampling.logit_bias or {}
+    return () if "text_bias" in kind.verbs or all(map(_is_token, bias)) else ("logit_bias",)
+
+
+def chat_body(
+    request: ChatRequest, model: str, kind: ServerKind = ANY_SERVER, voice: str = ""
+) -> dict[str, Any]:
+    """The body of `POST /chat/completions`, streamed, with usage at its end. `voice`: the one that speaks where the request names
+    none. Raises Unsupported for a grammar."""
     body: dict[str, Any] = {
         "model": model,
-        "messages": _messages(request.messages),
+        "messages": _messages(request),
         "stream": True,
         "stream_options": {"include_usage": True},
-        **_sampling(request.sampling),
+        **_sampling(request.sampling, kind),
         **_tools(request),
+        **_sound(request, voice or kind.voice),
     }
+    if request.continue_final:
+        body |= {"continue_final_message": True, "add_generation_prompt": False}
     if request.stop:
         body["stop"] = list(request.stop)
     if request.format is not None:
@@ -66,12 +85,16 @@ def estimate_tokens(request: ChatRequest) -> int:
     return characters // CHARACTERS_A_TOKEN + TOKENS_A_MESSAGE * len(request.messages)
 
 
-def _messages(messages: tuple[Message, ...]) -> list[dict[str, Any]]:
+def _messages(request: ChatRequest) -> list[dict[str, Any]]:
     """Pictures of a tool result are moved to a user message after the last result of the turn: OpenAI and vLLM accept
-    pictures from the user only (400), and no other message between two results."""
+    pictures from the user only (400), and no other message between two results. Sound in a system message is a sample of a
+    voice, which is nothing to a model that only writes."""
     bodies: list[dict[str, Any]] = []
     moved: list[Part] = []
-    for message in messages:
+    for message in request.messages:
+        if message.role == "system" and request.speak_as is None:
+            written = tuple(part for part in message.parts if not isinstance(part, AudioPart))
+            message = replace(message, parts=written)
         if message.role != "tool":
             bodies += _pictures(moved)
             moved = []
@@ -123,18 +146,44 @@ def _part(part: Part) -> dict[str, Any]:
     if isinstance(part, TextPart):
         return {"type": "text", "text": part.text}
     if isinstance(part, ImagePart):
-        data = base64.b64encode(part.data).decode("ascii")
-        return {"type": "image_url", "image_url": {"url": f"data:{part.mime};base64,{data}"}}
-    raise Unsupported(
-        "An upstream takes text and images; audio and video cannot be forwarded.", param="messages"
-    )
+        return {"type": "image_url", "image_url": {"url": _data_url(part.mime, part.data)}}
+    if isinstance(part, VideoPart):
+        return {"type": "video_url", "video_url": {"url": _data_url(part.mime, part.data)}}
+    # WAV is the one format of sound that every server reads.
+    pcm = from_float32(part.data)
+    sound = base64.b64encode(wav_header(part.rate, len(pcm)) + pcm).decode("ascii")
+    return {"type": "input_audio", "input_audio": {"data": sound, "format": "wav"}}
 
 
-def _sampling(sampling: Sampling) -> dict[str, Any]:
-    fields = {FIELDS[name]: getattr(sampling, name) for name in sampling.asked() if name in FIELDS}
+def _data_url(mime: str, data: bytes) -> str:
+    return f"data:{mime};base64,{base64.b64encode(data).decode('ascii')}"
+
+
+def _sound(request: ChatRequest, voice: str) -> dict[str, Any]:
+    """The fields that have the model speak. Samples (pcm16) are the one format that every server streams."""
+    if request.speak_as is None:
+        return {}
+    audio = {"format": "pcm16"}
+    if name := request.speak_as or voice:
+        audio["voice"] = name
+    return {"modalities": ["text", "audio"], "audio": audio}
+
+
+def _sampling(sampling: Sampling, kind: ServerKind) -> dict[str, Any]:
+    names = kind.fields
+    fields = {names[name]: getattr(sampling, name) for name in sampling.asked() if name in names}
     if sampling.logprobs is not None:
         fields["logprobs"] = True
+    if sampling.logit_bias is not None and "text_bias" not in kind.verbs:
+        # Servers that know token ids alone refuse the whole request for one text.
+        fields["logit_bias"] = {key: bias for key, bias in sampling.logit_bias.items() if _is_token(key)}
+        if not fields["logit_bias"]:
+            del fields["logit_bias"]
     return fields
+
+
+def _is_token(key: str) -> bool:
+    return key.isascii() and key.isdecimal()
 
 
 def _tools(request: ChatRequest) -> dict[str, Any]:

@@ -13,13 +13,13 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from duologue.engines.asr.incremental import SHORTEST
 from duologue.engines.asr.qwen_languages import tag_of
 from duologue.engines.audio.pcm import no_speech
 from duologue.engines.contracts import RecogniserEngine, SpeakerEngine, SpeechChunk, StreamingTranscriber
+from duologue.engines.openai_remote.response_json import json_of
 from duologue.engines.openai_remote.speech_client import SpeechClient
 from duologue.engines.openai_remote.wav_stream import WavHeaderStripper
 from duologue.engines.options import read_options
@@ -138,8 +138,8 @@ class RemoteRecogniser:
             "/audio/transcriptions", fields, ("speech.wav", wav, "audio/wav")
         )
         try:
-            return transcript_of(msgspec.json.decode(content))
-        except (msgspec.DecodeError, TypeError, KeyError, ValueError, AttributeError) as error:
+            return transcript_of(json_of(content))
+        except (TypeError, KeyError, ValueError, AttributeError) as error:
             raise self._client.failed("sent something that is not a transcript") from error
 
 

@@ -12,10 +12,11 @@ from urllib.parse import urlsplit, urlunsplit
 
 import anyio
 import httpx
-import msgspec
 from msgspec import Struct
 
+from duologue.engines.openai_remote.connected_address import refuse_credentials_address
 from duologue.engines.openai_remote.error_text import error_message, mask, read_beginning
+from duologue.engines.openai_remote.response_json import json_of
 from duologue.errors import BadRequest, Busy, EngineFailed, NotFound, Problem, StartFailed
 
 CONNECT_TIMEOUT = 10.0
@@ -56,6 +57,7 @@ class SpeechClient:
             limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
             # The environment's proxies and .netrc are for other things than a server the operator named.
             trust_env=False,
+            event_hooks={"request": [refuse_credentials_address]},
         )
 
     @property
@@ -66,8 +68,8 @@ class SpeechClient:
         """The server's list at `path`, under one of `names`; empty where it has none, or does not answer."""
         try:
             response = await self._client.get(f"{self._base}{path}", timeout=LIST_TIMEOUT)
-            body = msgspec.json.decode(response.content) if response.is_success else None
-        except (httpx.HTTPError, OSError, msgspec.DecodeError):
+            body = json_of(response.content) if response.is_success else None
+        except (httpx.HTTPError, OSError, ValueError):
             return []
         if isinstance(body, dict):
             body = next((body[name] for name in names if isinstance(body.get(name), list)), None)

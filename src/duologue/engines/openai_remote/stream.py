@@ -10,12 +10,13 @@ import json
 import secrets
 from typing import Any
 
-import msgspec
-
 from duologue.engines.openai_remote.error_text import error_in
+from duologue.engines.openai_remote.reply_sound import ReplySound
 from duologue.engines.openai_remote.request import CHARACTERS_A_TOKEN
+from duologue.engines.openai_remote.response_json import json_of
 from duologue.errors import EngineFailed
 from duologue.values.events import (
+    AudioDelta,
     Done,
     Event,
     Finish,
@@ -80,11 +81,18 @@ class UpstreamError(Exception):
 
 
 class ReplyTranslator:
-    """One reply. `began` is when it was requested, in seconds; `prompt` the estimated tokens of the prompt."""
+    """One reply. `began` is when it was requested, in seconds; `prompt` the estimated tokens of the prompt; `ignored` the fields of
+    the request that the server cannot apply. `sound`: for a reply that the model speaks itself; other sound is left out."""
 
-    def __init__(self, began: float, prompt: int) -> None:
+    def __init__(
+        self, began: float, prompt: int, ignored: tuple[str, ...] = (), sound: ReplySound | None = None
+    ) -> None:
         self._began = began
         self._prompt = prompt
+        self._ignored = ignored
+        self._sound = sound
+        self._written = False
+        """Whether the text came as content, and not as the transcript of the sound."""
         self._first: float | None = None
         self._prefilled = False
         self._finish: Finish | None = None
@@ -96,7 +104,7 @@ class ReplyTranslator:
     def feed(self, data: bytes, now: float) -> list[Event]:
         """The events of one piece of data. Raises UpstreamError with the upstream's own message, or ValueError for
         anything but a JSON object."""
-        chunk = msgspec.json.decode(data)
+        chunk = json_of(data)
         if not isinstance(chunk, dict):
             raise ValueError("not an object")
         message = error_in(chunk)
@@ -108,6 +116,8 @@ class ReplyTranslator:
             return []
         # A server that does not stream although it was asked to sends `message`.
         delta = choice.get("delta") or choice.get("message")
+        if isinstance(delta, dict) and chunk.get("modality") == "audio":
+            delta = {"audio": {"data": _text(delta.get("content"))}}  # vLLM-Omni
         events = self._deltas(delta, choice.get("logprobs")) if isinstance(delta, dict) else []
         if events and self._first is None:
             self._first = now
@@ -118,7 +128,8 @@ class ReplyTranslator:
         """The last events once the upstream has ended; None when it ended in the middle of the reply."""
         if self._finish is None:
             return None
-        events: list[Event] = list(self._tool_calls.rest())
+        events: list[Event] = [AudioDelta(pcm) for pcm in self._sound.finish()] if self._sound else []
+        events += self._tool_calls.rest()
         finish = "tool_calls" if self._tool_calls.opened and self._finish == "stop" else self._finish
         first = self._first if self._first is not None else now
         timings = Timings(
@@ -133,7 +144,7 @@ class ReplyTranslator:
         if not events or self._prefilled:
             return events
         self._prefilled = True
-        return [Prefilled(None), *events]
+        return [Prefilled(None, ignored=self._ignored), *events]
 
     def _deltas(self, delta: dict[str, Any], logprobs: object) -> list[Event]:
         events: list[Event] = []
@@ -142,12 +153,27 @@ class ReplyTranslator:
             events.append(ReasoningDelta(reasoning))
         content = _text(delta.get("content")) or _text(delta.get("refusal"))
         if content:
+            self._written = True
             events.append(TextDelta(content, _logprobs(logprobs)))
+        events += self._spoken(delta.get("audio"))
         calls = delta.get("tool_calls")
         for call in calls if isinstance(calls, list) else ():
             if isinstance(call, dict):
                 events += self._tool_calls.feed(call)
         self._characters += len(reasoning) + len(content)
+        return events
+
+    def _spoken(self, audio: object) -> list[Event]:
+        """The sound of a piece, and its transcript where the text does not come as content too."""
+        if not isinstance(audio, dict):
+            return []
+        events: list[Event] = []
+        transcript = "" if self._written else _text(audio.get("transcript"))
+        if transcript:
+            self._characters += len(transcript)
+            events.append(TextDelta(transcript))
+        if self._sound is not None and (data := _text(audio.get("data"))):
+            events += [AudioDelta(pcm) for pcm in self._sound.feed(data)]
         return events
 
     def _end(self, choice: dict[str, Any]) -> None:

@@ -13,12 +13,13 @@ slash is a step; a message without steps is answered with "You said: ...":
     /length          end as if the token limit was reached
     /fail TEXT       fail with TEXT as the sentence
     /crash           end the worker process at once, as a fault in a library would
+    /got             write what the request has besides text, one word for each part (chat engine only)
     /then            what follows belongs to the next turn of the same reply, after the results of the tools that were
                      called in this one; without it the last turn is repeated
 
 A reply that is continued resumes after its text so far: that text, and the step that ended it, are not played again.
 
-With `kind: chat` in its options it is a chat engine instead of a prompt engine.
+With `kind: chat` in its options it is a chat engine instead of a prompt engine; `modalities` are then what it takes.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager
+from datetime import datetime
 from typing import Any
 
 import anyio
@@ -36,7 +38,9 @@ from msgspec import Struct
 
 from duologue.engines.contracts import Generation, GenerationEnded, LanguageEngine, Piece
 from duologue.errors import BadRequest, EngineFailed
+from duologue.text.output.channels import ReasoningTags
 from duologue.text.templates.chat_template import ChatTemplate
+from duologue.text.templates.prompt_request import PromptRequest, RenderedPrompt
 from duologue.values.events import (
     Done,
     Event,
@@ -48,6 +52,7 @@ from duologue.values.events import (
     TokenLogprob,
     Usage,
 )
+from duologue.values.messages import AudioPart, TextPart
 from duologue.values.requests import ChatRequest, ModelCard, Sampling
 
 TEMPLATE = (
@@ -77,7 +82,7 @@ class ScriptStep(Struct, frozen=True):
 
 
 _THEN = re.compile(r"^\s*/then\s*$\n?", re.MULTILINE)
-_STEP = re.compile(r"/(say|repeat|pace|read|wait|hang|length|fail|crash)\b ?(.*)")
+_STEP = re.compile(r"/(say|repeat|pace|read|wait|hang|length|fail|crash|got)\b ?(.*)")
 _ENDING = {"hang", "length", "fail", "crash"}
 _NUMBERED = {"repeat", "pace", "read", "wait"}
 
@@ -154,11 +159,25 @@ def _number(verb: str, text: str) -> float:
     return number
 
 
+class ScriptedTemplate:
+    """A template that is ours, so it is rendered in this process. Implements `contracts.PromptTemplate`."""
+
+    def __init__(self, source: str = TEMPLATE) -> None:
+        self.chat = ChatTemplate(source)
+
+    @property
+    def reasoning(self) -> ReasoningTags | None:
+        return self.chat.reasoning
+
+    async def render(self, request: PromptRequest, now: datetime) -> RenderedPrompt:
+        return self.chat.prompt(request, now)
+
+
 class ScriptedEngine:
     """A prompt engine that plays scripts. Implements `contracts.PromptEngine`."""
 
     def __init__(self, name: str = "scripted", slots: int = SLOTS, context: int = CONTEXT) -> None:
-        self.template = ChatTemplate(TEMPLATE)
+        self.template = ScriptedTemplate()
         self.card = ModelCard(
             name=name,
             engine="scripted",
@@ -167,6 +186,7 @@ class ScriptedEngine:
             slots=slots,
             description="Plays scripts; no model behind it.",
             modalities=("text",),
+            device="cpu",
             verbs=("prefill", "count", "continue", "logprobs", "tools", "thinking", "effort"),
             sampling=tuple(field for field in Sampling.__struct_fields__ if field in _APPLIED),
             defaults={"max_tokens": -1},
@@ -228,13 +248,16 @@ _APPLIED = {"max_tokens", "logprobs"}
 class ScriptedChatEngine:
     """A chat engine that plays scripts. Implements `contracts.ChatEngine`."""
 
-    def __init__(self, name: str = "scripted", slots: int = SLOTS) -> None:
+    def __init__(
+        self, name: str = "scripted", slots: int = SLOTS, modalities: Sequence[str] = ("text",)
+    ) -> None:
         self.card = ModelCard(
             name=name,
             engine="scripted",
             context=CONTEXT,
             slots=slots,
             description="Plays scripts; no model behind it.",
+            modalities=tuple(modalities),
             sampling=("max_tokens",),
             defaults={"max_tokens": -1},
         )
@@ -248,7 +271,11 @@ class ScriptedChatEngine:
         text = next((message.text for message in reversed(request.messages) if message.role == "user"), "")
         yield Started(self.card.name, self.card.context)
         yield Prefilled(None)
-        async with _play_limited(parse_script(text), request.sampling) as items:
+        steps = [
+            ScriptStep("say", text=" ".join(_got(request))) if step.verb == "got" else step
+            for step in parse_script(text)
+        ]
+        async with _play_limited(steps, request.sampling) as items:
             async for item in items:
                 if isinstance(item, GenerationEnded):
                     yield Done(item.finish, Usage(output=item.generated, estimated=True))
@@ -260,12 +287,22 @@ class ScriptedChatEngine:
 
 
 async def load(options: dict[str, Any]) -> LanguageEngine:
-    """The scripted engine. Options: name, slots, context, kind (prompt or chat)."""
+    """The scripted engine. Options: name, slots, context, kind (prompt or chat), modalities (of a chat engine)."""
     name = str(options.get("name") or "scripted")
     slots = int(options.get("slots") or SLOTS)
     if options.get("kind") == "chat":
-        return ScriptedChatEngine(name, slots)
+        return ScriptedChatEngine(name, slots, options.get("modalities") or ("text",))
     return ScriptedEngine(name, slots, int(options.get("context") or CONTEXT))
+
+
+def _got(request: ChatRequest) -> Iterator[str]:
+    """What the request has besides text: pictures and videos by type and size in bytes, sound by its milliseconds."""
+    for message in request.messages:
+        for part in message.parts:
+            if isinstance(part, AudioPart):
+                yield f"audio:{len(part.data) // 4 * 1000 // part.rate}ms"
+            elif not isinstance(part, TextPart):
+                yield f"{part.mime}:{len(part.data)}"
 
 
 def _common(one: bytes, other: bytes) -> int:

@@ -16,6 +16,7 @@ from array import array
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import anyio
@@ -24,8 +25,8 @@ from anyio.lowlevel import checkpoint
 from duologue.engines.contracts import SpeakerEngine, SpeechChunk, SpokenWord
 from duologue.errors import EngineFailed, NotFound
 from duologue.text.speech.word_spans import words_in
-from duologue.values.audio import SAMPLE_BYTES, SPOKEN_RATE
-from duologue.values.speech import Voice
+from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES, SPOKEN_RATE
+from duologue.values.speech import Voice, VoiceSample
 
 VOICES = (
     Voice("low", "en", "A low tone for every word."),
@@ -108,6 +109,25 @@ class ScriptedSpeaker:
         """Nothing to free."""
 
 
+class ScriptedCloner(ScriptedSpeaker):
+    """Implements `contracts.CloningSpeaker` too: the lowest tone is that of the recording."""
+
+    @asynccontextmanager
+    async def speak_like(
+        self, clause: str, *, sample: VoiceSample, speed: float = 1.0, language: str = ""
+    ) -> AsyncIterator[AsyncIterator[SpeechChunk]]:
+        """A word at a time, in the recording's pitch. Raises EngineFailed at `xfail`."""
+        async with aclosing(self._tones(clause, frequency_of(sample.pcm), max(0.1, speed))) as pieces:
+            yield pieces
+
+
+def frequency_of(pcm: bytes) -> float:
+    """Hz of a tone at 16 kHz, by how often it crosses zero upwards."""
+    values = array("h", pcm[: len(pcm) // SAMPLE_BYTES * SAMPLE_BYTES])
+    crossings = sum(before < 0 <= now for before, now in pairwise(values))
+    return max(1.0, crossings * HEARD_RATE / max(1, len(values)))
+
+
 def pitch_of(word: str, lowest: float) -> float:
     """Hz of a word: one of twelve semitones from `lowest`, by its letters alone."""
     return float(lowest * 2 ** (sum(word.lower().encode(errors="replace")) % 12 / 12))
@@ -131,8 +151,9 @@ def _samples(milliseconds: float) -> int:
 
 
 async def load_speaker(options: dict[str, Any]) -> SpeakerEngine:
-    """The scripted speaker. Options: name, word_ms, gap_ms, pace_ms, slow_ms, timed."""
-    return ScriptedSpeaker(
+    """The scripted speaker. Options: name, word_ms, gap_ms, pace_ms, slow_ms, timed; clones: it imitates recordings."""
+    speaker = ScriptedCloner if options.get("clones") else ScriptedSpeaker
+    return speaker(
         str(options.get("name") or "scripted"),
         **{
             key: options[key]

@@ -1,8 +1,8 @@
-"""The confidence of a small recogniser in its words.
+"""The confidence of the embedded recogniser in its words.
 
 Called by `decoder` at the end of an utterance. The decoder always finds some words of its vocabulary that come closest; a
 logistic regression over scores of the language and acoustic models tells whether they were really spoken. Its weights are
-in `data/hearing.json`, made by `bench/recogniser/tuning`. Pure.
+in `hearing.json`, made by `bench/recogniser/tuning`. Pure.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The decoders of the embedded recogniser: the process that forks them, and a socket to one for each utterance.
 
-Used by `engine`. Decoding takes a twentieth of a core for each speaker, with the interpreter's lock held; in processes of
+Used by `engine`. Decoding takes almost half a core for each speaker, with the interpreter's lock held; in processes of
 its own it delays no other call. Owns that process (`decoder_process`): it is started when the engine is loaded, restarted
 when it is found dead, and ends with this one.
 """
@@ -15,13 +15,13 @@ import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Generic, TypeVar
 
 import anyio
 from anyio.abc import Process
 
 from duologue.engines.hardware import machine_limits
-from duologue.engines.sphinx.confidence import DecodedWord
+from duologue.engines.message_socket import MessageSocket
+from duologue.engines.message_stream import pack
 from duologue.engines.sphinx.fair_queue import FairQueue
 from duologue.engines.sphinx.ipc import (
     BeginUtterance,
@@ -31,62 +31,23 @@ from duologue.engines.sphinx.ipc import (
     DecodingFailed,
     EndUtterance,
     FinalWords,
-    MessageReader,
     PartialWords,
     Ready,
     StartupMessage,
-    pack,
 )
 from duologue.errors import EngineFailed, StartFailed
 
 START_TIMEOUT = 30.0
-"""Seconds the process may take to load its models; it takes a quarter of one."""
+"""Seconds the process may take to load its models; it takes about one."""
 RESPONSE_TIMEOUT = 20.0
 """Seconds a response may take; it takes some milliseconds, and longer on a busy machine."""
 GRACE = 2.0
 """Seconds the process may take to end by itself."""
 BACKGROUND = 2**40
 """Bytes that a recording counts as having used before it began: more than any live speaker, so that those go first."""
-CHUNK = 65536
-"""Bytes read at a time."""
 LOST = "The recogniser's process ended in the middle of an utterance. It is started again; please repeat. The server's log may say why."
 
-M = TypeVar("M")
-
 log = logging.getLogger(__name__)
-
-
-class MessageSocket(Generic[M]):
-    """One end of a pair of sockets; receives the messages of one union."""
-
-    def __init__(self, near: socket.socket, union: object) -> None:
-        near.setblocking(False)
-        self._near = near
-        self._reader = MessageReader[M](union)
-
-    async def send(self, message: DecoderRequest) -> None:
-        """Raises OSError when the other end is gone."""
-        rest = memoryview(pack(message))
-        while rest:
-            try:
-                rest = rest[self._near.send(rest) :]
-            except BlockingIOError:
-                await anyio.wait_writable(self._near)
-
-    async def receive(self) -> M:
-        """The next message. Raises EOFError when the other end is gone."""
-        while (message := self._reader.take()) is None:
-            try:
-                data = self._near.recv(CHUNK)
-            except BlockingIOError:
-                await anyio.wait_readable(self._near)
-                continue
-            except OSError as error:
-                raise EOFError from error
-            if not data:
-                raise EOFError
-            self._reader.add(data)
-        return message
 
 
 class DecoderHandle:
@@ -98,9 +59,10 @@ class DecoderHandle:
         self._used = used
         """Bytes of sound that this utterance has had decoded."""
 
-    async def begin(self, level: float) -> None:
-        """Begin an utterance of a speaker who is `level` dBFS loud."""
-        await self._request(BeginUtterance(level))
+    async def begin(self, level: float, words: tuple[str, ...] = (), *, spot: bool = False) -> None:
+        """Begin an utterance of a speaker who is `level` dBFS loud and may well say these words. `spot`: listen for words that ask
+        to stop too."""
+        await self._request(BeginUtterance(level, words, spot))
 
     async def decode(self, pcm: bytes) -> str:
         """The words so far."""
@@ -108,16 +70,16 @@ class DecoderHandle:
         response = await self._request(DecodeAudio(pcm))
         return response.text if isinstance(response, PartialWords) else ""
 
-    async def end(self) -> tuple[tuple[DecodedWord, ...], float]:
-        """The words of the utterance, and the confidence, from 0 to 1."""
+    async def end(self) -> FinalWords:
+        """The utterance is over: its words."""
         response = await self._request(EndUtterance())
-        return (response.words, response.confidence) if isinstance(response, FinalWords) else ((), 0.0)
+        return response if isinstance(response, FinalWords) else FinalWords((), 0.0)
 
     async def _request(self, request: DecoderRequest) -> PartialWords | FinalWords:
         async with self._cores.turn(self._used):
             try:
                 with anyio.fail_after(RESPONSE_TIMEOUT):
-                    await self._socket.send(request)
+                    await self._socket.send(pack(request))
                     response = await self._socket.receive()
             except (EOFError, OSError) as error:  # a TimeoutError is an OSError
                 raise EngineFailed(LOST) from error

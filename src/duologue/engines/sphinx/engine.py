@@ -1,4 +1,4 @@
-"""The embedded recogniser: English, a few thousand words, on one core and without a download.
+"""The embedded recogniser: English, on one core and without a download.
 
 Loaded by `registry`. Owns how much of the sound is decoded when, and how words become a transcript. The decoders run in
 processes of their own (`decoder_pool`).
@@ -13,12 +13,15 @@ from typing import Any
 
 import anyio
 from msgspec import Struct
+from msgspec.structs import replace
 
 from duologue.engines.audio.silence import peak
 from duologue.engines.options import read_options
 from duologue.engines.sphinx.confidence import DecodedWord
-from duologue.engines.sphinx.decoder import PIECE, sentence
+from duologue.engines.sphinx.decoder import PARAMETERS, PIECE, sentence
 from duologue.engines.sphinx.decoder_pool import DecoderHandle, DecoderPool
+from duologue.engines.sphinx.ipc import FinalWords
+from duologue.engines.sphinx.recent_words import recent_words
 from duologue.engines.sphinx.segmentation import utterances
 from duologue.engines.vad.energy import EnergyDetector
 from duologue.errors import StartFailed, Unsupported
@@ -29,9 +32,8 @@ from duologue.values.transcripts import joined
 
 DATA = Path(__file__).parent / "data"
 LIMITED = (
-    "The built-in recogniser understands English, and only what people usually say to the built-in model: greetings, small"
-    " talk, sums, times, names, spelling, stories, help about Duologue. For everything else install a better one:"
-    " pip install 'duologue[whisper]', and set voice.recogniser.engine to whisper."
+    "The built-in recogniser understands clearly spoken English, with mistakes; names and rare words it often misses. For a"
+    " better one: pip install 'duologue[whisper]', and set voice.recogniser.engine to whisper."
 )
 FIRST = HEARD_RATE * 2 // 5 * SAMPLE_BYTES
 """Bytes that are collected before decoding begins, to measure how loud the speaker is."""
@@ -42,19 +44,29 @@ CONFIDENT = 0.5
 
 
 class PocketsphinxOptions(Struct, frozen=True):
-    """`decoders`: how many utterances are decoded at the same time, others wait; each takes about 5 MB."""
+    """`decoders`: how many utterances are decoded at the same time, others wait; each takes about 22 MB. `adaptation`: a folder
+    with models for synthetic voices, as `bench/recogniser/tuning` makes them; tests speak with such voices."""
 
     decoders: int = 32
+    adaptation: str = ""
 
 
 class PocketsphinxStream:
-    """Implements `contracts.StreamingTranscriber`."""
+    """Implements `contracts.StreamingTranscriber`, `contracts.ExpectsWords` and `contracts.SpotsStopWords`."""
 
-    def __init__(self, decoder: DecoderHandle) -> None:
+    def __init__(self, decoder: DecoderHandle, prompt: str = "") -> None:
         self._decoder = decoder
+        self._expected = prompt
         self._waiting = bytearray()
         self._begun = False
+        self._spot = False
         self._text = ""
+
+    def listen_for_stop(self) -> None:
+        self._spot = True
+
+    def expect(self, text: str) -> None:
+        self._expected = f"{self._expected} {text}"
 
     async def feed(self, pcm: bytes) -> str:
         self._waiting += pcm
@@ -63,21 +75,22 @@ class PocketsphinxStream:
         return self._text
 
     async def finish(self) -> Transcript:
-        words, confidence = await self.words()
-        return transcript(words, confidence)
+        final = await self.words()
+        return replace(transcript(final.words, final.confidence), stop_word=final.stop_word)
 
-    async def words(self) -> tuple[tuple[DecodedWord, ...], float]:
+    async def words(self) -> FinalWords:
         """The words of the utterance and their confidence: what `finish` makes a transcript of. Used by the benchmark."""
         await self._decode()
         if not self._begun:
-            return (), 0.0
+            return FinalWords((), 0.0)
         return await self._decoder.end()
 
     async def _decode(self) -> None:
         while len(self._waiting) >= SAMPLE_BYTES:
             if not self._begun:
                 self._begun = True
-                await self._decoder.begin(peak(bytes(self._waiting)))
+                level, words = peak(bytes(self._waiting)), recent_words(self._expected)
+                await self._decoder.begin(level, words, spot=self._spot)
             piece = bytes(self._waiting[:PIECE])
             piece = piece[: len(piece) // SAMPLE_BYTES * SAMPLE_BYTES]
             del self._waiting[: len(piece)]
@@ -104,7 +117,7 @@ class PocketsphinxRecogniser:
         English."""
         _check(language)
         async with self._turns, self.pool.acquire() as decoder:
-            yield PocketsphinxStream(decoder)
+            yield PocketsphinxStream(decoder, prompt)
 
     async def transcribe(
         self, pcm: bytes, *, language: str = "", prompt: str = "", word_timestamps: bool = False
@@ -115,10 +128,11 @@ class PocketsphinxRecogniser:
         parts: list[Transcript] = []
         for start, end in ranges:
             async with self._turns, self.pool.acquire(background=True) as decoder:
-                stream = PocketsphinxStream(decoder)
+                stream = PocketsphinxStream(decoder, prompt)
                 for at in range(start * SAMPLE_BYTES, end * SAMPLE_BYTES, FIRST):
                     await stream.feed(pcm[at : min(at + FIRST, end * SAMPLE_BYTES)])
-                parts.append(transcript(*await stream.words(), since=start / HEARD_RATE))
+                final = await stream.words()
+                parts.append(transcript(final.words, final.confidence, since=start / HEARD_RATE))
         return joined(parts) if parts else Transcript("", language="en", understood=False)
 
     async def close(self) -> None:
@@ -147,10 +161,15 @@ def transcript(words: Sequence[DecodedWord], confidence: float, *, since: float 
 
 
 async def load(options: dict[str, Any]) -> PocketsphinxRecogniser:
-    """The recogniser. Options: decoders. Raises StartFailed where pocketsphinx is not installed or cannot start."""
+    """The recogniser. Options: decoders, adaptation. Raises StartFailed where pocketsphinx is not installed or cannot start."""
     settings = read_options(PocketsphinxOptions, options, "pocketsphinx")
     if settings.decoders < 1:
         raise StartFailed("pocketsphinx needs at least one decoder.", param="decoders")
-    pool = DecoderPool(DATA)
+    if settings.adaptation and not await anyio.Path(settings.adaptation, PARAMETERS).is_file():
+        raise StartFailed(
+            f"pocketsphinx has no adaptation in {settings.adaptation}: {PARAMETERS} is missing.",
+            param="adaptation",
+        )
+    pool = DecoderPool(Path(settings.adaptation) if settings.adaptation else DATA)
     await pool.start()
     return PocketsphinxRecogniser(pool, settings.decoders)

@@ -1,23 +1,23 @@
-"""The messages between the recogniser and its decoder processes, and their encoding on a socket.
+"""The messages between the recogniser and its decoder processes.
 
-Used by `decoder_pool` on one side and `decoder_process` on the other. A message is its length in four bytes, then msgpack.
-Each request gets exactly one response. Pure.
+Used by `decoder_pool` on one side and `decoder_process` on the other, as a stream of `message_stream`. Each request gets
+exactly one response. Pure.
 """
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
-
-import msgspec
 from msgspec import Struct
 
 from duologue.engines.sphinx.confidence import DecodedWord
 
 
 class BeginUtterance(Struct, frozen=True, tag="begin"):
-    """Begin an utterance of a speaker who is `level` dBFS loud. Answered by PartialWords, as DecodeAudio is."""
+    """Begin an utterance of a speaker who is `level` dBFS loud and may well say `words`. `spot`: listen for words that ask to stop
+    too. Answered by PartialWords, as DecodeAudio is."""
 
     level: float
+    words: tuple[str, ...] = ()
+    spot: bool = False
 
 
 class DecodeAudio(Struct, frozen=True, tag="audio"):
@@ -37,10 +37,11 @@ class PartialWords(Struct, frozen=True, tag="partial"):
 
 
 class FinalWords(Struct, frozen=True, tag="final"):
-    """The words of the utterance, and the confidence, from 0 to 1."""
+    """The words of the utterance, the confidence, from 0 to 1, and the word spotted that asks to stop, or ""."""
 
     words: tuple[DecodedWord, ...]
     confidence: float
+    stop_word: str = ""
 
 
 class DecodingFailed(Struct, frozen=True, tag="failed"):
@@ -57,35 +58,3 @@ class Ready(Struct, frozen=True, tag="ready"):
 DecoderRequest = BeginUtterance | DecodeAudio | EndUtterance
 DecoderResponse = PartialWords | FinalWords | DecodingFailed
 StartupMessage = Ready | DecodingFailed
-
-M = TypeVar("M")
-
-_LENGTH_BYTES = 4
-
-
-def pack(message: DecoderRequest | DecoderResponse | StartupMessage) -> bytes:
-    """A message as it is sent."""
-    body = msgspec.msgpack.encode(message)
-    return len(body).to_bytes(_LENGTH_BYTES, "big") + body
-
-
-class MessageReader(Generic[M]):
-    """Messages of one union from bytes that are cut anywhere."""
-
-    def __init__(self, union: object) -> None:
-        self._decoder = msgspec.msgpack.Decoder(union)
-        self._buffer = bytearray()
-
-    def add(self, data: bytes) -> None:
-        """The next bytes."""
-        self._buffer += data
-
-    def take(self) -> M | None:
-        """The next message, or None while it is incomplete."""
-        end = _LENGTH_BYTES + int.from_bytes(self._buffer[:_LENGTH_BYTES], "big")
-        if len(self._buffer) < max(end, _LENGTH_BYTES):
-            return None
-        body = bytes(self._buffer[_LENGTH_BYTES:end])
-        del self._buffer[:end]
-        message: M = self._decoder.decode(body)
-        return message

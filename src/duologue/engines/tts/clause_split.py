@@ -16,6 +16,8 @@ LONGEST = 240
 """Characters of a part: about a quarter of a minute of speech, and far less than the models take at once."""
 _MARK = re.compile(r"[.!?…;:,。！？；：，、][\"'”’»)\]]*\s*")
 _SPACE = re.compile(r"\s+")
+_END = re.compile(r"[.!?…;。！？；][\"'”’»)\]]*(?:\s+|(?<=[。！？；]))")
+"""The end of a sentence: a mark and a space, or a mark that needs none."""
 
 
 def check_length(clause: str, longest: int) -> None:
@@ -41,3 +43,16 @@ def _cut(clause: str, at: int, limit: int) -> int:
         if ends and ends[-1] - at > (limit - at) // 4:
             return ends[-1]
     return limit
+
+
+def sentences_of(clause: str, longest: int = LONGEST) -> Iterator[tuple[int, int]]:
+    """As `parts_of`, with a part for each sentence."""
+    for at, to in parts_of(clause, longest):
+        begin = at
+        for match in _END.finditer(clause, at, to):
+            if any(map(str.isalnum, clause[begin : match.end()])) and any(
+                map(str.isalnum, clause[match.end() : to])
+            ):
+                yield begin, match.end()
+                begin = match.end()
+        yield begin, to

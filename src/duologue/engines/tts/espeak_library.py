@@ -1,6 +1,6 @@
-"""espeak-ng's C interface, by ctypes: loading the library, its voices, and synthesis with events.
+"""espeak-ng's C interface, by ctypes: loading the library, its voices, synthesis with events, and phonemes.
 
-Called by `espeak`, always in the library's own lane of one thread: the library has one state for a whole process, so
+Called by `espeak` and `sherpa_speaker`, always in the library's own lane of one thread: the library has one state for a whole process, so
 nothing else needs a lock. The package `espeakng-loader` has the library and its data.
 """
 
@@ -26,6 +26,7 @@ _CHARACTERS, _UTF8 = 1, 1
 _SPEED = 1
 _LIST_ENDS, _WORD, _PHONEME = 0, 1, 7
 _CONTINUE, _STOP = 0, 1
+_IPA = 0x02
 
 
 class _Id(ctypes.Union):
@@ -111,6 +112,8 @@ class EspeakLibrary:
             *(ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint, ctypes.c_int, ctypes.c_uint, ctypes.c_uint),
             *(ctypes.c_void_p, ctypes.c_void_p),
         )
+        api.espeak_TextToPhonemes.restype = ctypes.c_char_p
+        api.espeak_TextToPhonemes.argtypes = (ctypes.POINTER(ctypes.c_char_p), ctypes.c_int, ctypes.c_int)
         rate = api.espeak_Initialize(_SYNCHRONOUS, 0, data.encode(), _PHONEME_EVENTS | _STAY_ALIVE)
         if rate != RATE:
             raise StartFailed(
@@ -147,10 +150,7 @@ class EspeakLibrary:
     def synthesise(self, text: str, voice: str, words_per_minute: int, on_speech: OnSpeech) -> None:
         """Speak `text`, calling `on_speech` with each piece until it returns False. Raises what `on_speech` raises, and
         EngineFailed."""
-        language, plus, variant = voice.partition("+")
-        identifier = self._languages.get(language, language) + plus + variant
-        if self._api.espeak_SetVoiceByName(identifier.encode()):
-            raise EngineFailed(f"The voice {voice!r} cannot be used.")
+        self._choose(voice)
         self._api.espeak_SetParameter(_SPEED, words_per_minute, 0)
         data = text.encode()
         self._on_speech, self._failure = on_speech, None
@@ -163,6 +163,24 @@ class EspeakLibrary:
             raise failure
         if status:
             raise EngineFailed(f"The voice engine failed while it spoke (status {status}).")
+
+    def phonemes(self, text: str, voice: str) -> str:
+        """How a voice pronounces `text`, in the letters of the International Phonetic Alphabet. Raises EngineFailed."""
+        self._choose(voice)
+        rest = ctypes.c_char_p(text.replace("\0", " ").encode())
+        spoken = []
+        # A clause at a time, which moves `rest` behind it, and to nothing at the end.
+        while rest.value is not None:
+            clause = self._api.espeak_TextToPhonemes(ctypes.byref(rest), _UTF8, _IPA)
+            spoken.append((clause or b"").decode("utf-8", "replace").strip())
+        return " ".join(filter(None, spoken))
+
+    def _choose(self, voice: str) -> None:
+        """Speak and pronounce with this voice. Raises EngineFailed."""
+        language, plus, variant = voice.partition("+")
+        identifier = self.languages().get(language, language) + plus + variant
+        if self._api.espeak_SetVoiceByName(identifier.encode()):
+            raise EngineFailed(f"The voice {voice!r} cannot be used.")
 
     def _receive(self, samples: Any, count: int, events: Any) -> int:
         if self._on_speech is None:

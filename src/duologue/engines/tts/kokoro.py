@@ -18,8 +18,9 @@ from msgspec import Struct
 
 from duologue.engines.audio.pcm import leading_silence, to_pcm
 from duologue.engines.contracts import SpeakerEngine, SpeechChunk, SpokenWord
+from duologue.engines.devices import Device, numbered_cards, parse_device, require_card
 from duologue.engines.optional_library import importing, load_in_thread, loading
-from duologue.engines.options import Device, parse_device, read_options
+from duologue.engines.options import read_options
 from duologue.engines.tts.kokoro_speech import speak_clause
 from duologue.engines.tts.kokoro_voices import LANGUAGES, choose_voice, voices_of
 from duologue.engines.tts.word_alignment import TimedText, words_from_tokens
@@ -166,11 +167,13 @@ async def load(options: dict[str, Any]) -> SpeakerEngine:
         # The library logs the text of every reply to the terminal.
         logger.disable("kokoro")
         folder = find_weights(settings)
+        has_cards = torch.cuda.is_available()
+        require_card(device, numbered_cards(torch.cuda.device_count() if has_cards else 0))
         with loading(f"The model in {folder} cannot be loaded by kokoro", KeyError, AssertionError):
             model = KModel(
                 repo_id=REPOSITORY, config=str(folder / CONFIG), model=str(folder / WEIGHTS)
             ).eval()
-            model = model.to(placement(device, torch.cuda.is_available()))
+            model = model.to(placement(device, has_cards))
 
         def make(letter: str, model: Any) -> Any:
             return KPipeline(letter, repo_id=REPOSITORY, model=model)

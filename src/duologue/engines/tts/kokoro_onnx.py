@@ -15,9 +15,10 @@ from msgspec import Struct
 
 from duologue.engines.audio.pcm import to_pcm
 from duologue.engines.contracts import SpeakerEngine, SpeechChunk, SpokenWord
+from duologue.engines.devices import numbered_cards, parse_device, require_card
 from duologue.engines.hardware import machine_limits
 from duologue.engines.optional_library import importing, load_in_thread, loading
-from duologue.engines.options import check_parallel, parse_device, read_options
+from duologue.engines.options import check_parallel, read_options
 from duologue.engines.tts.kokoro_speech import speak_clause
 from duologue.engines.tts.kokoro_voices import LANGUAGES, choose_voice, voices_of
 from duologue.engines.tts.word_alignment import TimedText, words_from_phonemes
@@ -39,6 +40,7 @@ NETWORKS = ("kokoro-v1.0.onnx", "kokoro-v1.0.int8.onnx", "kokoro-v1.0.fp16.onnx"
 VOICES = "voices-v1.0.bin"
 LETTERS = "abefhip"
 """The languages whose phonemes espeak-ng writes as the model was trained on them; not so Japanese and Chinese."""
+CUDA = "CUDAExecutionProvider"
 
 
 class KokoroOnnxOptions(Struct, frozen=True, forbid_unknown_fields=True):
@@ -120,14 +122,19 @@ async def load(options: dict[str, Any]) -> SpeakerEngine:
         folder, network = find_weights(settings)
         session_options = onnxruntime.SessionOptions()
         session_options.intra_op_num_threads = settings.threads or machine_limits().cores
-        providers = ["CPUExecutionProvider"]
+        providers: list[Any] = ["CPUExecutionProvider"]
         if device.kind == "cuda":
-            providers.insert(0, "CUDAExecutionProvider")
+            # The library does not say how many cards there are; it says whether it could be built for one, and below which it uses.
+            has_cards = CUDA in onnxruntime.get_available_providers()
+            require_card(device, numbered_cards(device.index + 1 if has_cards else 0))
+            providers.insert(0, (CUDA, {"device_id": device.index}))
         # onnxruntime's own errors derive from Exception alone.
         with loading(f"The model in {folder} cannot be loaded by kokoro-onnx", Exception):
             session = onnxruntime.InferenceSession(
                 str(folder / network), session_options, providers=providers
             )
+            if device.kind == "cuda" and CUDA not in session.get_providers():
+                require_card(device, ())
             kokoro = Kokoro.from_session(session, str(folder / VOICES))
         return KokoroOnnxSpeaker(kokoro, folder.name, settings)
 

@@ -1,6 +1,7 @@
 """Word timestamps of a clause from a speech model's own timestamps, which are per token or per phoneme.
 
-Used by the Kokoro engines. A model may split one word, or pronounce two as one. Pure.
+Used by the Kokoro engines and by sherpa-onnx, which knows only the sound. A model may split one word, or pronounce two
+as one. Pure.
 """
 
 from __future__ import annotations
@@ -51,8 +52,29 @@ def words_from_tokens(
 def words_from_phonemes(clause: str, phonemes: Sequence[TimedText]) -> tuple[SpokenWord, ...]:
     """The words of the clause, from phonemes with spaces between words. Where the phonemes have another number of words
     than the text ("of the" is one), the words are spread over them by their letters."""
+    return _spread(clause, words_in(clause), _groups(phonemes))
+
+
+def words_from_sound(
+    clause: str, spans: Sequence[tuple[float, float]], *, begin: float = 0.0, end: float = 1.0
+) -> tuple[SpokenWord, ...]:
+    """The words of the clause, from nothing but the seconds between which its sound has no pause: they are spread over
+    them by their letters. `begin` and `end`: the sound is only of this share of the clause, from 0 to 1."""
     ranges = words_in(clause)
-    groups = _groups(phonemes)
+    borders = _borders(clause, ranges)
+    # A word belongs to the sound in which its middle is: rounding must not lose or repeat one.
+    heard = [
+        place
+        for number, place in enumerate(ranges)
+        if begin <= (borders[number] + borders[number + 1]) / 2 < end
+    ]
+    return _spread(clause, heard, [TimedText("", *span) for span in spans])
+
+
+def _spread(
+    clause: str, ranges: Sequence[tuple[int, int]], groups: Sequence[TimedText]
+) -> tuple[SpokenWord, ...]:
+    """Words at these places of the clause, over the groups of its sound: one each where there are as many."""
     if not ranges or not groups:
         return ()
     if len(ranges) == len(groups):
@@ -60,9 +82,7 @@ def words_from_phonemes(clause: str, phonemes: Sequence[TimedText]) -> tuple[Spo
             _word(clause, at, to, group.start, group.end)
             for (at, to), group in zip(ranges, groups, strict=True)
         )
-    lengths = [letters_in(clause[at:to]) + 1 for at, to in ranges]
-    total = sum(lengths)
-    borders = [0.0, *(sum_ / total for sum_ in accumulate(lengths))]
+    borders = _borders(clause, ranges)
     return tuple(
         _word(
             clause,
@@ -73,6 +93,13 @@ def words_from_phonemes(clause: str, phonemes: Sequence[TimedText]) -> tuple[Spo
         )
         for number, (at, to) in enumerate(ranges)
     )
+
+
+def _borders(clause: str, ranges: Sequence[tuple[int, int]]) -> list[float]:
+    """Where each word begins and the last one ends, as shares of their letters."""
+    lengths = [letters_in(clause[at:to]) + 1 for at, to in ranges]
+    total = max(1, sum(lengths))
+    return [0.0, *(sum_ / total for sum_ in accumulate(lengths))]
 
 
 def _groups(phonemes: Sequence[TimedText]) -> list[TimedText]:

@@ -38,9 +38,10 @@ def measure_turn(turn: TurnFigures) -> None:
         telemetry.metrics().stage_took(f"voice_{name}", value / 1000)
 
 
-def rendered(pool: Pool) -> str:
+def rendered(pool: Pool, gateway_restarts: int = 0) -> str:
     """All metrics, and what runs and waits now, in the text format of Prometheus."""
     metrics = telemetry.metrics()
     metrics.leases_active(sum(pool.scheduler.busy(worker) for worker in pool.workers))
+    metrics.gateway_restarted(gateway_restarts)
     metrics.queue_length(len(pool.scheduler.entries()))
     return metrics.render()[0].decode()

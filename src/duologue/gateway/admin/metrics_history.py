@@ -17,6 +17,8 @@ SAMPLES = 720
 """One hour."""
 MEASURED = 1000
 """Durations of a sample that its percentiles are computed from, at most; the latest count."""
+SHORTEST_MS = 20.0
+"""A reply written in less has no speed: it was not measured exactly enough."""
 
 
 class Spread(Struct, frozen=True):
@@ -28,13 +30,15 @@ class Spread(Struct, frozen=True):
 
 class Sample(Struct, frozen=True):
     """What happened up to `at`. `requests`: replies that ended, each choice counted; `failed`: those that ended in error.
-    `running` and `waiting`: at the end of the sample. A spread is None if nothing was measured."""
+    `tokens_per_second` is that of all replies over the whole sample, idle time too; `reply_tokens_per_second` the median of the
+    replies that ended, each while it was written, or None. `running` and `waiting`: at the end of the sample. A spread is None if nothing was measured."""
 
     at: float
     requests: int
     failed: int
     tokens: int
     tokens_per_second: float
+    reply_tokens_per_second: float | None
     first_token: Spread | None
     queue_wait: Spread | None
     running: int
@@ -53,15 +57,27 @@ class MetricsHistory:
         self._requests = self._failed = self._tokens = 0
         self._first: deque[float] = deque(maxlen=MEASURED)
         self._waited: deque[float] = deque(maxlen=MEASURED)
+        self._speeds: deque[float] = deque(maxlen=MEASURED)
 
-    def ended(self, *, first: float | None = None, waited: float | None = None, failed: bool = False) -> None:
-        """A reply ended. Its first token, if any, came after `first` ms, `waited` of them in the queue."""
+    def ended(
+        self,
+        *,
+        first: float | None = None,
+        waited: float | None = None,
+        tokens: int = 0,
+        generate: float = 0.0,
+        failed: bool = False,
+    ) -> None:
+        """A reply ended. Its first token, if any, came after `first` ms, `waited` of them in the queue; `tokens` were written in
+        `generate` ms."""
         self._requests += 1
         self._failed += failed
         if first is not None:
             self._first.append(first)
         if waited is not None:
             self._waited.append(waited)
+        if tokens > 1 and generate >= SHORTEST_MS:
+            self._speeds.append(tokens / generate * 1000)
 
     def wrote(self, tokens: int) -> None:
         """Count tokens; a negative number corrects an earlier estimate."""
@@ -79,6 +95,7 @@ class MetricsHistory:
             failed=self._failed,
             tokens=tokens,
             tokens_per_second=round(rate, 1),
+            reply_tokens_per_second=round(_quantile(sorted(self._speeds), 0.5), 1) if self._speeds else None,
             first_token=_spread(self._first),
             queue_wait=_spread(self._waited),
             running=running,

@@ -15,12 +15,15 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 
 from duologue import __version__
 from duologue.errors import NotFound, Unavailable
+from duologue.gateway.apps.modes import APPS, AppId
 from duologue.gateway.middleware.proxy import base_of
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.scheduler import NO_MODEL, Task
 from duologue.gateway.speech.service import SpeechService
 from duologue.gateway.workers.worker_status import WorkerStatus
-from duologue.http.error_responses import problem_body
+from duologue.http.error_responses import problem_body, problem_headers
+from duologue.models.recommended import TITLES
+from duologue.supervisor.link import GatewayRestarts
 from duologue.values.requests import ModelCard
 
 STATES = ("ready", "loading", "offline", "stopping", "failed")
@@ -39,11 +42,17 @@ def router(
     metrics: Callable[[], str],
     limits: Mapping[str, int],
     speech: SpeechService | None = None,
+    restarts: GatewayRestarts | None = None,
+    features: Callable[[], Mapping[str, bool]] = dict,
     ui_defaults: Mapping[str, Any] = MappingProxyType({}),
+    coming: Callable[[], Sequence[str]] = list,
+    chosen: Callable[[], str] = str,
+    aliases: Callable[[], Mapping[str, ModelCard]] = dict,
+    apps: Callable[[AppId], bool] = lambda app: True,
 ) -> APIRouter:
-    """The routes under `/health`, `/ready`, `/status`, `/workers`, `/metrics`, `/api/queue`, `/api/capabilities`."""
-    routes = APIRouter(tags=["operations"])
-    voice = speech or SpeechService(None)
+    """`/health`, `/ready`, `/status`, `/workers`, `/metrics`, `/api/queue`, `/api/capabilities`. `coming`: models still to be loaded at
+    the start; `features`: what else users may do; `chosen`: the default model of an admin; `aliases`: other names of models; `apps`: whether a mode is switched on."""
+    routes, voice = APIRouter(tags=["operations"]), speech or SpeechService(None)
 
     @routes.get("/health", summary="Whether the gateway is running")
     @routes.head("/health", include_in_schema=False)
@@ -59,12 +68,13 @@ def router(
             return JSONResponse({"status": "ready"})
         state, detail = model_state(pool)
         problem = Unavailable(detail, code=f"model_{state}")
-        return JSONResponse(problem_body(problem, "/ready") | {"status": state}, 503)
+        body = problem_body(problem, "/ready") | {"status": state}
+        return JSONResponse(body, 503, headers=problem_headers(problem))
 
     @routes.get("/status", summary="Workers, slots, seats and running requests")
     async def status() -> dict[str, Any]:
         """Counts of workers, slots and seats, and the running requests."""
-        return overview(pool, voice.seats)
+        return overview(pool, voice.seats, restarts)
 
     @routes.get("/workers", summary="Every worker")
     async def workers() -> dict[str, Any]:
@@ -89,18 +99,14 @@ def router(
     @routes.get("/api/capabilities", summary="What this server can do")
     async def capabilities(request: Request) -> dict[str, Any]:
         """What this server can do, for the page."""
-        state, detail = model_state(pool)
-        cards = pool.cards()
         return {
             "version": __version__,
             "build": build,
             "outdated": is_outdated(request, build),
             "base_path": base_of(request.scope),
-            "state": state,
-            "detail": detail,
-            "default_model": cards[0].name if cards else None,
-            "models": [model_row(card) | card_state(pool, card) for card in cards],
-            **_user_fields(request, auth_required(), voice.features()),
+            **models_view(pool, chosen(), coming(), aliases()),
+            **_user_fields(request, auth_required(), {**voice.features(), **features()}),
+            "apps": {app.id: apps(app.id) for app in APPS},
             "voice": voice.view(),
             "limits": dict(limits),
             "ui": {"defaults": dict(ui_defaults)},
@@ -150,23 +156,51 @@ def model_state(pool: Pool) -> tuple[str, str]:
     """The default model's state ("ready", "loading", "restarting", "failed" or "empty") and a sentence about it."""
     if pool.ready:
         return "ready", ""
-    first = next(iter(pool.workers.values()), None)
-    if first is None:
+    group = pool.workers_of("")
+    if not group:
         return "empty", NO_MODEL
-    group = [view for view in pool.workers.values() if view.model == first.model]
+    first = group[0]
     if all(view.state == "failed" for view in group):
         return "failed", first.detail
     if any(view.restarts for view in group):
         return "restarting", f"The worker of {first.model} ended unexpectedly and is being restarted."
-    return "loading", f"The model {first.model} is loading."
+    return "loading", loading_message(first.model)
+
+
+def loading_message(model: str) -> str:
+    return f"The model {model} is loading."
+
+
+def models_view(
+    pool: Pool, default: str, coming: Sequence[str], aliases: Mapping[str, ModelCard]
+) -> dict[str, Any]:
+    """What the page knows of models: the state of the default one, every model, and their aliases."""
+    rows = model_rows(pool, default, coming)
+    state, detail = ("loading", loading_message(default)) if default in coming else model_state(pool)
+    return {
+        "state": state,
+        "detail": detail,
+        "default_model": rows[0]["name"] if rows else None,
+        "models": rows,
+        "titles": TITLES,
+        "aliases": {alias: card.name for alias, card in aliases.items()},
+    }
+
+
+def model_rows(pool: Pool, default: str, coming: Sequence[str]) -> list[dict[str, Any]]:
+    """Every model, the default first: those of the pool, and those that the start of the server is still to load (`coming`), one of
+    which may be the `default` that was chosen."""
+    rows = [model_row(card) | card_state(pool, card) for card in pool.cards()]
+    known = {row["name"] for row in rows}
+    unknown = {"state": "loading", "detail": "", "progress": None}
+    rows += [model_row(ModelCard(name, "", 0)) | unknown for name in coming if name not in known]
+    return sorted(rows, key=lambda row: row["name"] != default) if default in coming else rows
 
 
 def card_state(pool: Pool, card: ModelCard) -> dict[str, Any]:
     """A model's state ("ready", "loading", "failed" or "offline"), a sentence about it, and how much of it is loaded (0 to 1,
     None if unknown): those of the best of its workers."""
-    views = [
-        view for view in pool.workers.values() if card.name in (view.model, view.card and view.card.name)
-    ]
+    views = pool.workers_of(card.name)
     best = min(views, key=lambda view: STATES.index(view.state), default=None)
     if best is None:
         return {"state": "offline", "detail": "", "progress": None}
@@ -174,28 +208,37 @@ def card_state(pool: Pool, card: ModelCard) -> dict[str, Any]:
     return {"state": state, "detail": best.detail, "progress": best.progress}
 
 
-def overview(pool: Pool, seats: Pool | None = None) -> dict[str, Any]:
+def overview(pool: Pool, seats: Pool | None = None, gateway: GatewayRestarts | None = None) -> dict[str, Any]:
     """The body of `/status`. Workers and slots are those of the models. Of the voice pool (`seats`) its seats are counted, and its workers
-    while they serve duplex sessions, including paused ones."""
+    while they serve duplex sessions, including paused ones. `gateway` says how often the gateway fell, and how it did last."""
+    gateway = gateway or GatewayRestarts()
     queue, views = pool.scheduler, list(pool.workers.values())
     busy = [queue.busy(view.worker) for view in views]
     ready = [view.state == "ready" for view in views]
+    seats_total = 0 if seats is None else sum(seats.scheduler.slots(name) for name in seats.workers)
+    seats_busy = 0 if seats is None else sum(seats.scheduler.busy(name) for name in seats.workers)
+    # Clients of duplex sessions read "idle" as: mine would begin at once. The models serve the sessions in the seats.
+    full = 0 < seats_total <= seats_busy
+    idle = sum(is_ready and not used and not full for is_ready, used in zip(ready, busy, strict=True))
     return {
         "gateway_healthy": True,
         "total_workers": len(views),
-        "idle_workers": sum(is_ready and not used for is_ready, used in zip(ready, busy, strict=True)),
-        "busy_workers": sum(used > 0 for used in busy),
+        "idle_workers": idle,
+        "busy_workers": sum(ready) - idle if full else sum(used > 0 for used in busy),
         "duplex_workers": 0 if seats is None else len(_serving_duplex(seats)),
         "loading_workers": sum(view.state == "loading" for view in views),
         "error_workers": sum(view.state == "failed" for view in views),
         "offline_workers": sum(view.state in ("offline", "stopping") for view in views),
         "slots_total": sum(queue.slots(view.worker) for view in views),
         "slots_busy": sum(busy),
-        "seats_total": 0 if seats is None else sum(seats.scheduler.slots(name) for name in seats.workers),
-        "seats_busy": 0 if seats is None else sum(seats.scheduler.busy(name) for name in seats.workers),
+        "seats_total": seats_total,
+        "seats_busy": seats_busy,
         "queue_length": len(queue.entries()) + (0 if seats is None else len(seats.scheduler.entries())),
         "max_queue_size": queue.limit,
         "restarts": sum(view.restarts for view in views),
+        "gateway_restarts": gateway.number,
+        "gateway_last_end": gateway.reason or None,
+        "gateway_last_end_at": gateway.at or None,
         "running_tasks": [*running(pool), *(running(seats) if seats is not None else ())],
     }
 
@@ -261,10 +304,10 @@ def worker_row(pool: Pool, view: WorkerStatus) -> dict[str, Any]:
         "host": "127.0.0.1",
         "port": view.port,
         "process": view.process,
-        "gpu_id": None,
-        "device": view.device,
+        "gpu_id": view.gpu,
+        "device": view.runs_on,
         "engine": view.engine,
-        "model": view.card.name if view.card else view.model,
+        "model": view.upstream or (view.card.name if view.card else view.model),
         "status": "error" if status == "failed" else status,
         "detail": view.detail,
         "progress": view.progress,
@@ -301,6 +344,7 @@ def voice_row(seats: Pool, view: WorkerStatus) -> dict[str, Any]:
 def model_row(card: ModelCard) -> dict[str, Any]:
     return {
         "name": card.name,
+        "title": TITLES.get(card.name, card.name),
         "engine": card.engine,
         "context": card.context,
         "trained_context": card.trained_context,
@@ -310,8 +354,11 @@ def model_row(card: ModelCard) -> dict[str, Any]:
         "description": card.description,
         "bundled": card.bundled,
         "modalities": list(card.modalities),
+        "untold": list(card.untold),
+        "outputs": list(card.outputs),
         "verbs": list(card.verbs),
         "sampling": list(card.sampling),
         "defaults": dict(card.defaults),
         "warnings": list(card.warnings),
+        "upstream": card.upstream or None,
     }

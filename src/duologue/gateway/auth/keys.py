@@ -29,6 +29,8 @@ HOW_TO_MAKE_A_KEY = (
     "Create one with `duologue key add NAME`, or set your own with --key-file FILE or the environment variable "
     "DUOLOGUE_KEY."
 )
+SHORTEST_KEY = 20
+"""Characters of a key in the settings that nobody guesses."""
 FRESH_SECONDS = 0.9
 """The maximum age of the register: keys that the command adds or revokes take effect within a second."""
 NOTED_SECONDS = 60
@@ -160,6 +162,10 @@ class Keys:
         valid = any(key.user == user for key in self._register.keys.values())
         return User(account.id, account.role, account.name) if valid else None
 
+    def is_admin(self, user: str) -> bool:
+        """Whether this user is an admin: everyone is, as long as no key is needed."""
+        return not self.required or ((account := self.account(user)) is not None and account.role == "admin")
+
     async def note_used(self) -> None:
         """Write the last uses of keys to the database; called now and then and when the server stops."""
         if self._users is None or not self._used:
@@ -196,6 +202,20 @@ def read_key(key: str | None, key_file: Path | None) -> str | None:
             f"{source} must be one line of up to 1024 letters, digits and symbols, without spaces."
         )
     return key or None
+
+
+def short_key(key: str | None, *, remote: bool) -> str:
+    """A warning about a key of the settings that can be guessed; "" where there is none. Raises StartFailed where others can reach
+    the server (`remote`)."""
+    if not key or len(key) >= SHORTEST_KEY:
+        return ""
+    sentence = (
+        f"The key has {len(key)} characters, which can be guessed; it needs at least {SHORTEST_KEY} where other machines can "
+        "reach the server. Make a good one with `openssl rand -base64 24`, or let `duologue key add NAME` make it."
+    )
+    if remote:
+        raise StartFailed(sentence, param="key")
+    return sentence
 
 
 def wall_clock() -> int:

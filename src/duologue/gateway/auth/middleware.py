@@ -19,8 +19,17 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from duologue.config import Settings
-from duologue.errors import Forbidden, StartFailed, Unauthorized
-from duologue.gateway.auth.keys import HOW_TO_MAKE_A_KEY, LOCAL, Keys, User, read_key, wall_clock
+from duologue.errors import Forbidden, Problem, StartFailed, Unauthorized
+from duologue.gateway.auth.guessing import GuessGuard
+from duologue.gateway.auth.keys import (
+    HOW_TO_MAKE_A_KEY,
+    LOCAL,
+    Keys,
+    User,
+    read_key,
+    short_key,
+    wall_clock,
+)
 from duologue.gateway.auth.sessions import LoginSessions
 from duologue.http.error_responses import refuse
 
@@ -30,6 +39,7 @@ URL protects that route."""
 LOGIN_PATH = "/api/session"
 SUBPROTOCOL = "duologue"
 KEY_SUBPROTOCOL = "duologue.key."
+HOW_TO_SEND = "Send it as `Authorization: Bearer KEY`, or log in on the page."
 REVOKED = 1008
 """The WebSocket close code for a policy violation."""
 CLOSED = "The key was revoked, or its user may do less than before."
@@ -58,6 +68,13 @@ def check_start(host: str, *, has_key: bool, insecure_http: bool, tls: bool = Fa
             "and listen on 127.0.0.1, or use --insecure-http if the network is trusted.",
             param="insecure_http",
         )
+
+
+def check_key(settings: Settings) -> str:
+    """A warning about the key of the settings, "" without one. Raises StartFailed where it is too short for the address, or cannot
+    be read."""
+    secret = settings.key.get_secret_value() if settings.key else None
+    return short_key(read_key(secret, settings.key_file), remote=not is_loopback(settings.host))
 
 
 def has_key(settings: Settings) -> bool:
@@ -112,6 +129,7 @@ class Authentication:
         open_files: Collection[str] = (),
         login_page: ASGIApp | None = None,
         now: Callable[[], int] = wall_clock,
+        guessing: GuessGuard | None = None,
     ) -> None:
         self._app = app
         self._keys = keys
@@ -120,6 +138,7 @@ class Authentication:
         self._open_files = open_files
         self._login_page = login_page
         self._now = now
+        self._guessing = guessing or GuessGuard()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -131,7 +150,7 @@ class Authentication:
         await self._keys.refresh()
         user = self._user(scope, keys)
         if user is None and not self._is_open(scope):
-            await self._reject(scope, receive, send, wrong=bool(keys))
+            await self._reject(scope, receive, send, keys)
             return
         state = scope.setdefault("state", {})
         state["user"], state["role"], state["name"] = user or User("", "")
@@ -165,15 +184,21 @@ class Authentication:
             return bool(path == LOGIN_PATH)
         return scope["method"] in ("GET", "HEAD") and (path in OPEN_PATHS or path in self._open_files)
 
-    async def _reject(self, scope: Scope, receive: Receive, send: Send, *, wrong: bool) -> None:
+    async def _reject(self, scope: Scope, receive: Receive, send: Send, keys: list[str]) -> None:
         page = self._login_page
         navigating = scope.get("method") == "GET" and "text/html" in _header(scope, b"accept")
-        if page is not None and navigating and not wrong:
+        if page is not None and navigating and not keys:
             await page(scope, receive, send)
             return
-        sentence = "The key is wrong." if wrong else "This server needs a key."
-        how = " Send it as `Authorization: Bearer KEY`, or log in on the page."
-        await refuse(scope, receive, send, Unauthorized(sentence + how))
+        problem: Problem = Unauthorized(f"This server needs a key. {HOW_TO_SEND}")
+        if guess := keys[0] if keys else read_cookie(scope, self._cookie):
+            address = scope["client"][0] if scope.get("client") else ""
+            refusal = await self._guessing.refusal(address, guess)
+            if not isinstance(refusal, Unauthorized):
+                problem = refusal
+            elif keys:
+                problem = Unauthorized(f"{refusal.message} {HOW_TO_SEND}")
+        await refuse(scope, receive, send, problem)
 
 
 def _still_allowed(now: User | None, before: User) -> bool:

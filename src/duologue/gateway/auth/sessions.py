@@ -9,15 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
+from starlette.requests import ClientDisconnect
 
-from duologue.errors import BadRequest, Busy, Unauthorized, Unavailable
-from duologue.gateway.auth.rate_limit import LoginRateLimit
+from duologue.errors import BadRequest, Unavailable
+from duologue.gateway.auth.guessing import GuessGuard
 from duologue.gateway.middleware.proxy import base_of
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 LIFETIME = 30 * 24 * 3600
 """Seconds a login lasts."""
+DAY_MS = 24 * 3600 * 1000
+BODY_BYTES = 4096
+"""The largest body of a login, with room for a key of 1024 characters."""
 
 
 class LoginSessions:
@@ -48,7 +51,9 @@ class LoginSessions:
         """The user of a session; None if it has ended or never existed."""
         register = self._keys.register
         login = register.logins.get(self._digest(token)) if register else None
-        return self._keys.account(login.user) if login and now < login.expires else None
+        # A login from a time when the clock was years ahead must not last for years. A day is for smaller corrections.
+        latest = now + self._lifetime * 1000 + DAY_MS
+        return self._keys.account(login.user) if login and now < login.expires <= latest else None
 
     async def close(self, token: str) -> None:
         if self._keys.users is not None:
@@ -65,23 +70,23 @@ def router(
     *,
     cookie: str,
     now: Callable[[], int],
-    clock: Callable[[], float] = time.monotonic,
+    guessing: GuessGuard | None = None,
 ) -> APIRouter:
-    """`/api/session`: log in with a key, see the current user, log out. `now`: ms since 1970; `clock`: seconds, for the rate limit."""
+    """`/api/session`: log in with a key, see the current user, log out. `now`: ms since 1970."""
     routes = APIRouter(tags=["session"])
-    rate_limit = LoginRateLimit()
+    guard = guessing or GuessGuard()
 
     @routes.post("/api/session", summary="Log in with a key and get a cookie")
     async def log_in(request: Request) -> Response:
         if not keys.required:
             return JSONResponse({"user": "local", "name": "local", "role": "admin", "required": False})
-        key = _key_of(await request.body())
-        wait = rate_limit.take(request.client.host if request.client else "", clock())
-        if wait > 0:
-            raise Busy(f"Too many attempts; try again in {wait:.0f} s.", code="rate_limited")
+        try:
+            key = _key_of(await request.body())
+        except ClientDisconnect:
+            raise BadRequest("The request ended before its body was complete.") from None
         user = keys.user(key, now())
         if user is None:
-            raise Unauthorized("The key is wrong.", param="key")
+            raise await guard.refusal(request.client.host if request.client else "", key, param="key")
         token = await logins.open(user.id, now())
         response = JSONResponse({"user": user.id, "name": user.name, "role": user.role, "required": True})
         response.set_cookie(

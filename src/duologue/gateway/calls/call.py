@@ -18,18 +18,21 @@ import msgspec
 from duologue.errors import Busy, Problem, Unavailable
 from duologue.gateway.calls.dialect import Dialect, Write
 from duologue.gateway.calls.history import CallHistory
+from duologue.gateway.calls.observer import CallObserver
 from duologue.gateway.calls.prefill_ahead import ReadAhead
 from duologue.gateway.calls.replies import CallReplies
 from duologue.gateway.calls.spoken_approvals import DELETED, LOST
 from duologue.gateway.scheduling.lease import Lease
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.voice_seats import SEAT
+from duologue.notifier import Notifier
 from duologue.values import call_events
 from duologue.values.call_events import CallControl, CallEvent, CallSetup
 from duologue.values.conversations import StoredMessage
 from duologue.values.events import Failed, Queued
 from duologue.values.failures import RESTARTED, WORKER_LOST
 from duologue.values.generate import Generate
+from duologue.values.messages import ImagePart
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +44,8 @@ FAREWELL_TIMEOUT = 8.0
 STABLE = 30.0
 """Seconds after which a session counts as a good one, and the restarts before it are forgotten."""
 MAX_RESTARTS = 3
+REPLYING = ("thinking", "speaking", "paused")
+"""States in which a reply is made or spoken."""
 
 TOO_MUCH_HELD = (
     "This call is still waiting for a seat and cannot hold more input. Try again when it has begun."
@@ -100,6 +105,10 @@ class Call:
         self._last_reply, self._last_turn = 0, 0
         self._ended: CallEnded | None = None
         self._farewell: anyio.Event | None = None
+        self._state: call_events.CallState = "listening"
+        self._state_changed = Notifier()
+        self.observer: CallObserver | None = None
+        """Who looks on; may come and go while the call runs."""
         self.seated_at = math.inf
         """When it got its first seat, in the event loop's seconds."""
         self.active_at = math.inf
@@ -110,6 +119,8 @@ class Call:
     def send(self, *controls: CallControl) -> None:
         """Send controls to the session, or hold them until there is one. Raises Busy where too many are held."""
         for control in controls:
+            if self.observer is not None:
+                self.observer.client_sent(control)
             match control:
                 case call_events.Played(reply, samples):
                     self.replies.set_played(reply, samples)
@@ -134,6 +145,11 @@ class Call:
             else:
                 raise Busy(TOO_MUCH_HELD)
         self._held.append(control)
+
+    async def until_quiet(self) -> None:
+        """Return once no reply is made or spoken."""
+        while self._state in REPLYING:
+            await self._state_changed.wait()
 
     # ---- running
 
@@ -234,6 +250,7 @@ class Call:
                         break
                     self._handle(event, tasks)  # type: ignore[arg-type] # a seat sends only call events
                     events.append(event)  # type: ignore[arg-type]
+                self._observed(events)
                 if messages := self._encoder.encode(events):
                     await self._write(messages)
             tasks.cancel_scope.cancel()
@@ -242,9 +259,22 @@ class Call:
             return
         raise CallEnded(Problem(end.message, code=end.code, status=end.status) if end.code else None)
 
+    def _observed(self, events: Sequence[CallEvent]) -> None:
+        if self.observer is not None:
+            self.observer.server_sent(events)
+
+    def saw(self, image: ImagePart) -> None:
+        """A picture of the camera or the screen, for the turn during which it arrives."""
+        if self.observer is not None:
+            self.observer.saw(image)
+        self.replies.add_image(image)
+
     def _handle(self, event: CallEvent, tasks: anyio.abc.TaskGroup) -> None:
         replies = self.replies
         match event:
+            case call_events.State():
+                self._state = event.state
+                self._state_changed.notify()
             case call_events.PartialTurn():
                 replies.prefill(event.text, tasks)
             case call_events.ReplyRequested():
@@ -281,7 +311,9 @@ class Call:
         epoch = self._encoder.epoch + 1
         for end in self.replies.close():
             end = msgspec.structs.replace(end, epoch=epoch)
-            await self._write(self._encoder.encode([call_events.Cut(epoch, end.reply), end]))
+            lost: list[CallEvent] = [call_events.Cut(epoch, end.reply), end]
+            self._observed(lost)
+            await self._write(self._encoder.encode(lost))
         await self._write(self._encoder.waiting(epoch))
         return msgspec.structs.replace(
             setup,

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from duologue.values import call_events
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES, SPOKEN_RATE
 from duologue.values.call_events import CallEvent
-from duologue.values.duplex import ChunkArrival, ChunkResult
+from duologue.values.duplex import ChunkArrival, ChunkResult, HeardTurn
 from duologue.values.events import ReplyWord
 
 START_DELAY = 0.2
@@ -39,6 +39,8 @@ INTERRUPTIBLE = ("thinking", "speaking", "paused")
 """States in which there is something to interrupt."""
 MAX_REPLIES = 16
 """Replies that are remembered, so that late events of an interrupted one are recognised."""
+MAX_TURNS = 16
+"""Turns of the caller that are remembered, so that each is told once."""
 AUDIO_SOON = ("hearing", "thinking", "speaking")
 """States in which the next audio of a reply may be near."""
 
@@ -47,6 +49,10 @@ class _Reply(Struct):
     """One reply: what arrived of it, what was sent and what was played."""
 
     number: int
+    turn: int | None = None
+    """The caller's turn that it answers."""
+    asked: str = ""
+    """What was said in that turn."""
     pending: bytearray = field(default_factory=bytearray)
     """Audio that was not sent yet."""
     text: str = ""
@@ -121,7 +127,7 @@ class DuplexBuffer:
         self._playing_until = 0.0
         self._state: call_events.CallState = "listening"
         self._unanswered: deque[ChunkResult] = deque()
-        self._transcript: str | None = None
+        self._transcripts = _Transcripts()
         self._arrivals = _Arrivals()
         self._replies: dict[int, _Reply] = {}
         self._queue: list[_Reply] = []
@@ -141,12 +147,29 @@ class DuplexBuffer:
             if event.epoch == self.epoch or not isinstance(event, STALE):
                 self._take(event)
 
+    def left_playing(self, events: Iterable[CallEvent]) -> list[call_events.Played]:
+        """What the client will have played of the replies that these events cut: all it was sent, because this protocol cannot take
+        it back. Asked before `take`."""
+        cut = [self._replies.get(event.reply) for event in events if isinstance(event, call_events.Cut)]
+        return [
+            call_events.Played(reply.number, reply.sent)
+            for reply in cut
+            if reply is not None and not reply.interrupted and reply.played < reply.sent
+        ]
+
     def _take(self, event: CallEvent) -> None:
         match event:
             case call_events.State():
                 self._state = event.state
             case call_events.Transcribed() if event.final and event.text:
-                self._transcript = event.text
+                self._transcripts.add(event.turn, event.text)
+            case call_events.ReplyRequested():
+                reply = self._reply(event.reply)
+                reply.turn, reply.asked = event.turn, event.text
+            case call_events.TurnConfirmed() if (confirmed := self._replies.get(event.reply)) is not None:
+                # The session's final transcript comes only when the caller has begun to hear the reply.
+                if confirmed.turn is not None and confirmed.asked:
+                    self._transcripts.add(confirmed.turn, confirmed.asked)
             case call_events.ReplyAudioStarted():
                 self._reply(event.reply)
             case call_events.ReplyText():
@@ -272,12 +295,17 @@ class DuplexBuffer:
         return max(0, min(length, length + round((2 * START_DELAY - reserve) * SPOKEN_RATE)))
 
     def _result(self, chunk: ChunkResult, at: float) -> ChunkResult:
-        transcript, self._transcript = self._transcript, None
         end_owed, self._end_owed = self._end_owed, False
-        result = replace(chunk, transcript=transcript, end_of_turn=end_owed, interrupted=end_owed)
+        result = replace(
+            chunk, transcripts=self._transcripts.take(), end_of_turn=end_owed, interrupted=end_owed
+        )
         front = self._front
-        if front is None or front.held or chunk.force_listen:
+        if front is None or chunk.force_listen:
             return result
+        if front.held:
+            # A client that is told of listening would end the reply's turn, and take the rest of it for another reply.
+            mine = {"is_listen": False, "reply": front.number, "turn": front.turn} if front.open else {}
+            return replace(result, held=True, **mine)
         room = self._room(chunk, at)
         count = min(room, front.unsent)
         if not front.sent and not front.complete and count < room // 2:
@@ -298,7 +326,14 @@ class DuplexBuffer:
             pcm=pcm if pcm.strip(b"\0") else b"",
             end_of_turn=ended or (end_owed and not speaks),
             reply=front.number,
+            turn=front.turn,
         )
+
+    @property
+    def is_replying(self) -> bool:
+        """Whether something of a reply is still to be made or sent."""
+        front = self._front
+        return self._state in INTERRUPTIBLE or (front is not None and (front.has_more or front.open))
 
     # ---- playback
 
@@ -330,6 +365,27 @@ class DuplexBuffer:
             return None
         reply.played = reply.sent if reply.held else self._position(reply, at)
         return call_events.Played(reply.number, reply.played)
+
+
+class _Transcripts:
+    """What the caller said, each turn once, unless its words have changed."""
+
+    def __init__(self) -> None:
+        self._told: dict[int, str] = {}
+        self._untold: dict[int, str] = {}
+
+    def add(self, turn: int, text: str) -> None:
+        if self._told.get(turn) == text:
+            return
+        self._untold[turn] = self._told[turn] = text
+        if len(self._told) > MAX_TURNS:
+            del self._told[min(self._told)]
+
+    def take(self) -> tuple[HeardTurn, ...]:
+        """What was not told yet, in the order of the turns."""
+        turns = tuple(HeardTurn(turn, text) for turn, text in sorted(self._untold.items()))
+        self._untold.clear()
+        return turns
 
 
 class _Arrivals:

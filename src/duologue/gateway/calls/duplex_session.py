@@ -15,13 +15,18 @@ from typing import Protocol
 import anyio
 from msgspec.structs import replace
 
-from duologue.errors import BadRequest, Busy, Problem, Unavailable, Unsupported
+from duologue.errors import Busy, Problem, Unsupported
+from duologue.gateway.apps.app_notice import app_disabled_message
+from duologue.gateway.apps.modes import SWITCHED_OFF, AppId
 from duologue.gateway.calls.call import Call, CallEnded
+from duologue.gateway.calls.duplex_eyes import no_eyes, seeing
 from duologue.gateway.calls.duplex_frames import DuplexBuffer
+from duologue.gateway.calls.duplex_recording import DuplexRecording
 from duologue.gateway.calls.history import EphemeralHistory
-from duologue.gateway.calls.voice_socket import LAST_MESSAGE_TIMEOUT, CallServices
+from duologue.gateway.calls.voice_socket import LAST_MESSAGE_TIMEOUT, LAST_REPLY_TIMEOUT, CallServices
 from duologue.gateway.models.registry import admit
 from duologue.gateway.scheduling.voice_seats import NO_VOICE
+from duologue.gateway.speech.voice_choice import VoiceChoice
 from duologue.http.error_responses import problem_body
 from duologue.notifier import Notifier
 from duologue.values import call_events
@@ -30,7 +35,7 @@ from duologue.values.call_events import CallEvent, CallSetup
 from duologue.values.conversations import Approval, Decision, StoredMessage
 from duologue.values.duplex import ChunkResult
 from duologue.values.events import Queued
-from duologue.values.messages import ToolCall
+from duologue.values.messages import ImagePart, ToolCall
 from duologue.values.requests import ModelCard
 from duologue.wire import duplex
 
@@ -51,10 +56,6 @@ AHEAD = 3.0
 """Seconds the session may be ahead of playback: what the client has, what is kept for the next chunk, and a reserve."""
 MAX_UNANSWERED = 16
 """Chunks that may wait for their results; a client that sends more does not read them."""
-NO_IMAGES = (
-    "No loaded model takes pictures, so this server cannot open a session with pictures. Load a model that does, or use a "
-    "session id that begins with adx_ for audio alone."
-)
 
 
 class DuplexClient(Protocol):
@@ -84,23 +85,22 @@ class DuplexSession:
         if services.seats is None:
             raise Unsupported(NO_VOICE, code="voice_unavailable")
         self.id, self.user = id, user
-        self.takes_images = not id.startswith(duplex.AUDIO_ONLY)
+        self.mode = duplex.mode_of(id)
+        services.apps.require(*self._apps)
         self.client: DuplexClient | None = None
         self.lost_at = math.inf
         """When its client disconnected, in the event loop's seconds."""
         self.buffer = DuplexBuffer()
         self._services, self._request_id, self._wall = services, request_id, wall
-        self._card = (
-            card_for(services.models.cards(), "", takes_images=self.takes_images)
-            if self.takes_images
-            else None
-        )
+        self._card: ModelCard | None = None
+        self._images_refused = False
         self._history = EphemeralHistory("", "", ())
         self._prepare: duplex.Prepare | None = None
+        self._voice = VoiceChoice()
         self._prepare_arrived = anyio.Event()
         self._prepared = False
         self._resuming = False
-        self._paused_at = math.inf
+        self._paused_at = self._disabled_at = math.inf
         self._max_pause = 0.0
         self._wakeup = Notifier()
         self._reported_at = -math.inf
@@ -115,20 +115,32 @@ class DuplexSession:
             self._write,
             user=user,
             request_id=request_id,
-            kind="omni_duplex" if self.takes_images else "audio_duplex",
+            kind="audio_duplex" if self.mode == "audio_duplex" else "omni_duplex",
             prepare=self._begin,
             observe=services.observe,
             read_ahead=services.read_ahead,
             context_of=services.context_of,
         )
 
+        self.recording = DuplexRecording(services, self._call, user, self.wake)
+
+    @property
+    def _apps(self) -> tuple[AppId, ...]:
+        """The apps of which one must be switched on for it."""
+        return ("omni", "audio_duplex") if self.mode == "any" else (self.mode,)
+
     # ---- its client
+
+    @property
+    def ending(self) -> bool:
+        """Whether it ends by itself: nobody can take it over."""
+        return self._scope.cancel_called
 
     @property
     def taken(self) -> bool:
         """Whether its client seems to be connected."""
         if self.client is None:
-            return self._scope.cancel_called  # It is ending, and cannot be taken over.
+            return False
         quiet = anyio.current_time() - self._received_at
         return not (self._prepared and self._paused_at == math.inf and quiet > SILENT)
 
@@ -143,12 +155,13 @@ class DuplexSession:
             self.buffer.pause()
             await client.write([duplex.queue_done_message()])
 
-    def detach(self, client: DuplexClient) -> None:
-        """The socket is gone. A session that was prepared waits for another one."""
+    def detach(self, client: DuplexClient, *, left: bool) -> None:
+        """The socket is gone: its client has `left`, or its connection was lost. Then a session that was prepared waits for
+        another one."""
         if self.client is not client:
             return
         self.client, self.lost_at = None, anyio.current_time()
-        if not self._prepared:
+        if left or not self._prepared:
             self._scope.cancel()
 
     async def _write(self, messages: Sequence[str | bytes]) -> None:
@@ -162,7 +175,12 @@ class DuplexSession:
         try:
             async with anyio.create_task_group() as tasks:
                 self._scope = tasks.cancel_scope
-                for work in (self._run_call, self._send_results, self._enforce_limits):
+                for work in (
+                    self._run_call,
+                    self._send_results,
+                    self._enforce_limits,
+                    self._end_when_disabled,
+                ):
                     tasks.start_soon(work)
         except Exception as error:
             log.exception("duplex session %s failed", self._request_id)
@@ -170,6 +188,7 @@ class DuplexSession:
             problem = Problem(body["message"], code=body["code"])
             await self.end(REFUSED, problem.code, duplex.error_message(problem))
         finally:
+            self.recording.close()
             if self.client is not None:
                 self.client.end(*self._ending)
 
@@ -204,13 +223,23 @@ class DuplexSession:
         assert prepare is not None
         assert self._card is not None
         self._prepared = True
-        await self._write([duplex.prepared_message(self.id, prepare, self._card.name)])
+        await self._tell_prepared(prepare, self._card, note=self._voice.note)
+        sample = self._voice.sample
+        if sample is not None and self._services.speech is not None:
+            sample = await self._services.speech.with_text(sample, prepare.language, self._request_id)
         return replace(
             setup,
-            voice=prepare.voice or setup.voice,
+            voice=self._voice.voice,
+            sample=sample,
             speed=prepare.speed,
             language=prepare.language or setup.language,
         )
+
+    async def _end_when_disabled(self) -> None:
+        """Tell the client when its mode is switched off; the session ends once the current reply was sent."""
+        await self._services.apps.until_disabled(*self._apps)
+        await self._write([app_disabled_message(self._apps[0])])
+        self._disabled_at = anyio.current_time()
 
     async def _enforce_limits(self) -> None:
         """End a session that is paused, disconnected or silent for too long, or lasts too long."""
@@ -218,7 +247,13 @@ class DuplexSession:
         while True:
             await anyio.sleep(CHECK_INTERVAL)
             now = anyio.current_time()
-            if now - self._paused_at > self._max_pause:
+            if self._disabled_at < math.inf and (
+                now - self._disabled_at > LAST_REPLY_TIMEOUT
+                or self._paused_at < math.inf
+                or not self.buffer.is_replying
+            ):
+                await self.end(NORMAL, SWITCHED_OFF, duplex.stopped_message(self.id, SWITCHED_OFF))
+            elif now - self._paused_at > self._max_pause:
                 reason = f"Pause timeout ({self._max_pause:g}s)"
                 await self.end(NORMAL, "pause timeout", duplex.timeout_message(reason))
             elif now - self.lost_at > RECONNECT_TIMEOUT:
@@ -250,13 +285,10 @@ class DuplexSession:
                 await self._apply(message)
             case duplex.DuplexChunk():
                 self._take_audio(message)
+                if message.images:
+                    await self._see(message.images[-1])
             case duplex.DuplexImage():
-                if not self.takes_images:
-                    raise Unsupported(
-                        "Sessions whose id begins with adx_ do not take pictures.",
-                        code="modality_unsupported",
-                    )
-                self._call.replies.add_image(message.image)
+                await self._see(message.image)
             case duplex.Pause():
                 self._require_prepared()
                 self._paused_at, self._max_pause = self._received_at, message.timeout
@@ -278,27 +310,41 @@ class DuplexSession:
         """Set the session up. A second `prepare` starts a new conversation; after a lost connection the old one continues."""
         if self._resuming and self._prepare is not None and self._card is not None:
             self._resuming = False
-            await self._write([duplex.prepared_message(self.id, self._prepare, self._card.name, again=True)])
+            await self._tell_prepared(self._prepare, self._card, again=True)
             return
-        card = card_for(
-            self._services.models.cards(), self._model_name(prepare.model), takes_images=self.takes_images
-        )
+        card = self._services.models.resolve(prepare.model)
+        if not prepare.model and self.mode != "audio_duplex":
+            card = seeing(self._services.models.cards()) or card
         self._history.restart(prepare.prompt, card.name, prepare.sampling)
-        admit(card, self._history.request("?"))
+        admit(card, self._history.request("?"), hears=True)
+        if not self._prepared:
+            self._voice = await self._services.choose_voice(
+                prepare.voice, prepare.language, self.user, prepare.recording
+            )
         # The voice worker's session has begun with these, and cannot change them.
         fixed = [
-            name
-            for name in ("voice", "speed", "language")
+            {"recording": "ref_audio_base64"}.get(name, name)
+            for name in ("voice", "speed", "language", "recording")
             if self._prepared and self._prepare and getattr(prepare, name) != getattr(self._prepare, name)
         ]
+        self._images_refused = False
         self._prepare, self._card = replace(prepare, ignored=(*prepare.ignored, *fixed)), card
         if self._prepared:
             self._interrupt(self._received_at)
-            await self._write([duplex.prepared_message(self.id, self._prepare, card.name)])
+            await self._tell_prepared(self._prepare, card)
         self._prepare_arrived.set()
 
-    def _model_name(self, model: str) -> str:
-        return self._services.models.resolve(model).name if model or not self.takes_images else ""
+    async def _tell_prepared(
+        self, prepare: duplex.Prepare, card: ModelCard, *, note: str = "", again: bool = False
+    ) -> None:
+        """Record the session if its client asks for it, and say that it listens."""
+        problem = None if again else await self.recording.switch(prepare.record)
+        messages = [
+            duplex.prepared_message(
+                self.id, prepare, card.name, note=note, again=again, recording=self.recording.id
+            )
+        ]
+        await self._write(messages + ([duplex.error_message(problem)] if problem is not None else []))
 
     def _require_prepared(self) -> None:
         if not self._prepared:
@@ -314,17 +360,43 @@ class DuplexSession:
             raise Problem("The session is paused; send resume first.", code="session_paused", status=409)
         if self.buffer.unanswered >= MAX_UNANSWERED:
             raise Busy("Audio arrives faster than its results are read.", code="too_slow")
-        images = chunk.images if self.takes_images else ()
+        sees = bool(chunk.images) and self._services.apps.is_enabled("omni") and self._has_eyes()
+        images = len(chunk.images) if sees else 0
         arrival = self.buffer.add_chunk(
-            samples(chunk.pcm), self._received_at, force_listen=chunk.force_listen, images=len(images)
+            samples(chunk.pcm), self._received_at, force_listen=chunk.force_listen, images=images
         )
-        if images:
-            self._call.replies.add_image(images[-1])
         if arrival.heard:
             self._call.send(call_events.MicrophoneAudio(chunk.pcm))
         if chunk.force_listen:
             self._interrupt(self._received_at)
         self.wake()
+
+    def _has_eyes(self) -> bool:
+        """Whether the session's model takes pictures. If the client named none, a model of this machine that does takes over: only
+        pictures tell one kind of session from the other, and nothing is known of them before the first."""
+        cards = self._services.models.cards()
+        card = next((each for each in cards if self._card and each.name == self._card.name), self._card)
+        if card is None or "image" in card.modalities:
+            return card is not None
+        other = seeing(cards) if self._prepare is not None and not self._prepare.model else None
+        if other is None:
+            return False
+        self._card = other
+        self._history.use_model(other.name)
+        return True
+
+    async def _see(self, image: ImagePart) -> None:
+        """A picture for the current turn. The first one that is refused is answered with an error, the rest is ignored: clients
+        send one a second."""
+        try:
+            self._services.apps.require("omni")
+            if not self._has_eyes():
+                raise no_eyes(self._card, self._services.models.cards())
+            self._call.saw(image)
+        except Problem as problem:
+            if not self._images_refused:
+                self._images_refused = True
+                await self._write([duplex.error_message(problem)])
 
     def _interrupt(self, at: float) -> None:
         if (interrupt := self.buffer.interrupt(at)) is not None:
@@ -350,6 +422,7 @@ class DuplexSession:
             wakeup = self._wakeup.pending()
             now = anyio.current_time()
             await self._write_results(self.buffer.due(now))
+            await self._write(self.recording.notices(self.buffer.epoch))
             if self.buffer.is_playing and now >= self._reported_at + REPORT_INTERVAL:
                 self.report_played()
             due = [] if self.buffer.next_due is None else [self.buffer.next_due]
@@ -377,7 +450,9 @@ class _DuplexEncoder:
 
     def encode(self, events: Iterable[CallEvent]) -> list[str]:
         events = list(events)
+        left = self._session.buffer.left_playing(events)
         self._session.buffer.take(events)
+        self._session.recording.report(left)
         if any(isinstance(event, call_events.Hold) for event in events):
             self._session.report_played()
         self._session.wake()
@@ -421,23 +496,3 @@ class _DuplexEncoder:
         self, conversation: str, leaf: str | None, path: Sequence[StoredMessage]
     ) -> list[str]:
         return []
-
-
-def card_for(cards: Sequence[ModelCard], name: str, *, takes_images: bool) -> ModelCard:
-    """The model of a session: the named one, or the first that can do it. Raises Problem."""
-    named = [card for card in cards if not name or card.name == name]
-    able = [card for card in named if not takes_images or "image" in card.modalities]
-    if able:
-        return able[0]
-    # A model that is loading has no context yet, and its modalities are unknown.
-    if loading := next((card for card in named if not card.context), None):
-        raise Unavailable(
-            f"The model {loading.name} is loading. Try again in a moment.", code="model_loading"
-        )
-    if name:
-        raise BadRequest(
-            f"The model {name} does not take pictures. {NO_IMAGES}",
-            code="modality_unsupported",
-            param="model",
-        )
-    raise Unsupported(NO_IMAGES, code="modality_unsupported")

@@ -15,14 +15,18 @@ from fastapi import APIRouter, WebSocket
 from starlette.websockets import WebSocketDisconnect, WebSocketState
 
 from duologue.errors import Busy, Problem, Unavailable
+from duologue.gateway.apps.modes import SWITCHED_OFF
 from duologue.gateway.calls.duplex_session import NORMAL, REFUSED, DuplexSession
 from duologue.gateway.calls.voice_socket import CallServices
 from duologue.http.error_responses import problem_body, request_id_of
+from duologue.request_parsing import parsing
 from duologue.wire import duplex
 
 log = logging.getLogger(__name__)
 
-TAKEN = 1008
+NOT_ALLOWED = 1008
+LEFT = (1000, 1001, 1005)
+"""Close codes of clients that have left: 1005 is a close without a code."""
 
 
 class DuplexSessions:
@@ -45,7 +49,7 @@ class DuplexSessions:
         """The session of this id: one whose client was disconnected, or a new one. Raises Problem."""
         if self._tasks is None:
             raise Unavailable("The server is starting. Try again in a moment.")
-        if (session := self._sessions.get((user, id))) is not None:
+        if (session := self._sessions.get((user, id))) is not None and not session.ending:
             if session.taken:
                 raise Problem(
                     f"The session {id} is in use by another socket.", code="session_running", status=409
@@ -65,7 +69,8 @@ class DuplexSessions:
         try:
             await session.run()
         finally:
-            del self._sessions[session.user, session.id]
+            if self._sessions.get((session.user, session.id)) is session:
+                del self._sessions[session.user, session.id]
 
 
 def router(sessions: DuplexSessions) -> APIRouter:
@@ -89,13 +94,14 @@ class DuplexSocket:
         self._user = str(socket.scope.get("state", {}).get("user", "local"))
         self._ended = anyio.Event()
         self._ending = (NORMAL, "")
+        self._left = False
 
     async def serve(self, id: str) -> None:
         """Claim the session, run the socket, and close it."""
         try:
             session = self._sessions.claim(self._user, id, self._request_id)
         except Problem as problem:
-            code = TAKEN if problem.code in ("session_running", "modality_unsupported") else REFUSED
+            code = NOT_ALLOWED if problem.code in ("session_running", SWITCHED_OFF) else REFUSED
             await self.write([duplex.error_message(problem)])
             await self._close(code, problem.code)
             return
@@ -111,7 +117,7 @@ class DuplexSocket:
             await self.write([duplex.error_message(Problem(body["message"], code=body["code"]))])
             self._ending = (REFUSED, body["code"])
         finally:
-            session.detach(self)
+            session.detach(self, left=self._left)
         await self._close(*self._ending)
 
     async def write(self, messages: Sequence[str]) -> None:
@@ -131,12 +137,15 @@ class DuplexSocket:
         while True:
             message = await self._socket.receive()
             if message["type"] == "websocket.disconnect":
+                # uvicorn gives 1005 for a lost connection too, but a reason only with a close frame.
+                self._left = "reason" in message and message.get("code") in LEFT
                 self._ended.set()
                 return
             try:
                 frame = message.get("text")
                 data = message["bytes"] if frame is None else frame
-                await session.take(duplex.decode(data, self._sessions.services.limits))
+                limits = self._sessions.services.limits
+                await session.take(await parsing(len(data), duplex.decode, data, limits, user=self._user))
             except Problem as problem:
                 await self.write([duplex.error_message(problem)])
 

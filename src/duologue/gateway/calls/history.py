@@ -31,6 +31,8 @@ INTERRUPTED = "…"
 """Marks in the history where a reply was interrupted, so that the model knows."""
 MAX_UNSAVED = 1000
 """Turns that wait while the database cannot be written."""
+RECENT, RECENT_MESSAGES = 1000, 6
+"""Characters and messages that count as said lately."""
 SAVE_TIMEOUT = 10.0
 """Seconds to save a turn, also at the end of a call. After that it is tried again with the next turn, if there is one."""
 MAX_IMAGES = 2
@@ -69,6 +71,10 @@ class CallHistory(Protocol):
     def shorten(self, request: ChatRequest) -> ChatRequest | None:
         """A prompt that was too long for its model, without its oldest turns; later prompts lack them too. None where there is
         only one turn."""
+        ...
+
+    def recent_text(self) -> str:
+        """What was said last, at most RECENT characters of it."""
         ...
 
     def add_user_turn(self, text: str, images: Sequence[ImagePart] = (), *, typed: bool = False) -> None: ...
@@ -148,6 +154,14 @@ class EphemeralHistory:
         self._messages = [system(prompt)] if prompt else []
         self._turns_with_images.clear()
         self._request = replace(self._request, model=model, sampling=sampling)
+
+    def use_model(self, model: str) -> None:
+        """Have another model continue."""
+        self._request = replace(self._request, model=model)
+
+    def recent_text(self) -> str:
+        spoken = [message.text for message in self._messages[-RECENT_MESSAGES:] if message.role != "system"]
+        return " ".join(spoken)[-RECENT:]
 
     @property
     def messages(self) -> tuple[Message, ...]:

@@ -12,15 +12,15 @@ import anyio.abc
 
 from duologue.values.requests import ChatRequest
 
-ReadAhead = Callable[[ChatRequest], Awaitable[None]]
-"""Prefills the prompt of a request where a slot is idle; returns when it is done, or not possible."""
+ReadAhead = Callable[[ChatRequest, str], Awaitable[None]]
+"""Prefills the prompt of a request of this user where a slot is idle; returns when it is done, or not possible."""
 
 
 class PrefillAhead:
-    """The prefills of one call."""
+    """The prefills of one call, of `user`."""
 
-    def __init__(self, read: ReadAhead | None) -> None:
-        self._read = read
+    def __init__(self, read: ReadAhead | None, user: str) -> None:
+        self._read, self._user = read, user
         self._next: ChatRequest | None = None
         self._current: ChatRequest | None = None
         self._scope = anyio.CancelScope()
@@ -50,7 +50,7 @@ class PrefillAhead:
             while self._next is not None:
                 self._current, self._next = self._next, None
                 with anyio.CancelScope() as self._scope:
-                    await read(self._current)
+                    await read(self._current, self._user)
         finally:
             self._current = self._next = None
             self._finished.set()

@@ -61,7 +61,7 @@ class CallReplies:
         self._generate, self._history = generate, history
         self._encoder, self._write, self._send = encoder, write, send
         self._user, self._request_id = user, request_id
-        self._prefill_ahead = PrefillAhead(read_ahead)
+        self._prefill_ahead = PrefillAhead(read_ahead, user)
         self._replies: dict[int, CallReply] = {}
         # A reply that was interrupted with its question open: the caller's next words may be the answer.
         self._unanswered: CallReply | None = None

@@ -1,6 +1,7 @@
 """Approval questions as they are spoken, the caller's yes or no, and the sentences a call says by itself.
 
-Owns their wording in English and German; calls in other languages get English. Pure. Used by `Call` and `CallReplies`.
+Owns their wording in English and German; calls in other languages get English. A yes or no is understood in each language of
+the page. Pure. Used by `Call` and `CallReplies`.
 """
 
 from __future__ import annotations
@@ -55,21 +56,28 @@ _YES = _phrases(
     "yes you may, you may, yes sure, yes of course, sure go ahead, alright, all right, yes yes, yes okay, okay yes, okay do it, "
     "ja, jawohl, jep, klar, ja klar, ja bitte, gerne, gern, ja gerne, ja gern, mach das, ja mach das, mach es, ja mach es, "
     "na klar, aber ja, ja okay, okay ja, in ordnung, ja in ordnung, einverstanden, darfst du, ja darfst du, das darfst du, "
-    "tu das, ja tu das, ja ja, ja sicher, sicher"
+    "tu das, ja tu das, ja ja, ja sicher, sicher, "
+    "oui, ouais, oui oui, oui bien sûr, bien sûr, oui s'il vous plaît, oui s'il te plaît, oui vas y, vas y, allez y, oui allez y, "
+    "d'accord, oui d'accord, volontiers, "
+    "sí, si, sí sí, sí claro, claro, claro que sí, sí por favor, vale, sí vale, de acuerdo, sí de acuerdo, adelante, sí adelante, "
+    "hazlo, sí hazlo, dale, sí dale, por supuesto, está bien, sí está bien"
 )
 _NO = _phrases(
     "no, nope, no thanks, no thank you, don't, do not, please don't, no don't, no please don't, don't do it, no don't do it, "
     "no way, never, better not, rather not, not now, no not now, no no, no stop, cancel, "
     "nein, nee, nö, nein danke, lieber nicht, nein lieber nicht, bitte nicht, nein bitte nicht, lass das, nein lass das, "
-    "lass es, auf keinen fall, niemals, jetzt nicht, nein jetzt nicht, noch nicht, nein nein, abbrechen"
+    "lass es, auf keinen fall, niemals, jetzt nicht, nein jetzt nicht, noch nicht, nein nein, abbrechen, "
+    "non, non merci, non non, pas maintenant, non pas maintenant, surtout pas, jamais, annule, annulez, "
+    "no gracias, mejor no, no mejor no, ahora no, no ahora no, no lo hagas, no no lo hagas, de ninguna manera, nunca, cancela, "
+    "no cancela, cancelar"
 )
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _WORD_BOUNDARY = re.compile(r"[_\-./]+|(?<=[a-z])(?=[A-Z])")
 
 
 def parse_consent(text: str) -> bool | None:
-    """True for yes, False for no, None where the words, taken together, are neither. In both languages: callers mix them, and no
-    yes in one is a no in the other."""
+    """True for yes, False for no, None where the words, taken together, are neither. In all languages: callers mix them, and no
+    yes in one is a no in another."""
     words = " ".join(word.replace("’", "'") for word in _WORD.findall(text.lower()))
     return True if words in _YES else False if words in _NO else None
 

@@ -19,29 +19,41 @@ from starlette.websockets import WebSocketDisconnect, WebSocketState
 
 from duologue.config.settings import LimitSettings
 from duologue.config.voice import VoiceSettings
-from duologue.errors import Problem, Unsupported
+from duologue.errors import BadRequest, NotFound, Problem, Unsupported
+from duologue.gateway.apps.app_notice import app_disabled_message
+from duologue.gateway.apps.app_registry import AppRegistry
+from duologue.gateway.apps.modes import SWITCHED_OFF
 from duologue.gateway.calls.call import Call, CallEnded
 from duologue.gateway.calls.history import CallHistory, EphemeralHistory, StoredHistory, TurnStore
+from duologue.gateway.calls.observer import CallObserver, CallRecordings
 from duologue.gateway.calls.prefill_ahead import ReadAhead
 from duologue.gateway.models.registry import ModelRegistry, admit
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.voice_seats import NO_VOICE
+from duologue.gateway.speech.service import SpeechService
+from duologue.gateway.speech.voice_choice import VoiceChoice
 from duologue.http.error_responses import problem_body, request_id_of
+from duologue.request_parsing import parsing
 from duologue.values import call_events
 from duologue.values.generate import Generate
-from duologue.values.messages import Tool
+from duologue.values.messages import AudioPart, Tool
+from duologue.values.speech import SpeechRequest
 from duologue.wire import voice
+from duologue.wire.sound import RecordCall, recording_message
 from duologue.wire.validation import MEGABYTE
 
 log = logging.getLogger(__name__)
 
-NORMAL, SILENT, TOO_LARGE, REFUSED = 1000, 1008, 1009, 1013
+NORMAL, INVALID, SILENT, TOO_LARGE, REFUSED = 1000, 1007, 1008, 1009, 1013
+SWITCHED = 1008
 MAX_AUDIO_FRAME = 64 * 1024
 """Bytes of a binary frame: two seconds. A longer one is a recording, and not a microphone."""
 CHECK_INTERVAL = 5.0
 """Seconds between two checks of a call's time limits."""
 LAST_MESSAGE_TIMEOUT = 2.0
 """Seconds the last message of a call may take to be sent: a client that does not read must not keep its seat."""
+LAST_REPLY_TIMEOUT = 60.0
+"""Seconds the current reply may take once calls are switched off."""
 START_TIMEOUT = 120.0
 """Seconds a client may be silent before its call begins."""
 
@@ -68,9 +80,14 @@ class CallServices:
         conversations: CallConversations | None = None,
         observe: Callable[[call_events.TurnFigures], None] = lambda figures: None,
         read_ahead: ReadAhead | None = None,
+        speech: SpeechService | None = None,
+        apps: AppRegistry | None = None,
+        recordings: CallRecordings | None = None,
     ) -> None:
         self.seats, self.generate, self.models = seats, generate, models
-        self.read_ahead = read_ahead
+        self.apps = apps or AppRegistry()
+        self.read_ahead, self.speech = read_ahead, speech
+        self._recordings = recordings
         self.settings, self.limits = settings or VoiceSettings(), limits or LimitSettings()
         self.conversations, self.observe = conversations, observe
 
@@ -80,6 +97,48 @@ class CallServices:
             return self.models.resolve(model).context
         except Problem:
             return 0
+
+    async def choose_voice(
+        self, voice: str, language: str, user: str, recording: AudioPart | None = None
+    ) -> VoiceChoice:
+        """The voice of a call. A name that there is no voice for is no reason to refuse the call: the default voice speaks, and
+        a note says so. Raises BadRequest or TooLarge for a recording that cannot be used."""
+        default = self.settings.voice
+        if self.speech is None:
+            return VoiceChoice(voice or default)
+        request = SpeechRequest(voice=voice, language=language)
+        try:
+            return (await self.speech.choose_voice(request, user, recording))[1]
+        except NotFound as problem:
+            spoken_by = self.speech.voice_for(SpeechRequest(voice=default, language=language))
+            note = f"{problem.message} The voice {spoken_by or 'that is the default'} speaks instead."
+            return VoiceChoice(default, None, spoken_by, note)
+
+    async def with_text(self, choice: VoiceChoice, language: str, request_id: str) -> VoiceChoice:
+        """The voice with what is said in its recording, where the speaker must know that: written down once, instead of being
+        missed at each clause. Where it cannot be, the default voice speaks, and a note says so."""
+        if self.speech is None or choice.sample is None:
+            return choice
+        sample = choice.sample
+        try:
+            sample = await self.speech.with_text(sample, language, request_id) or sample
+        except Problem as problem:
+            log.info("the recording of a voice could not be transcribed: %s", problem.message)
+        card = self.speech.card
+        if sample.text or card is None or not card.clones_by_text:
+            return msgspec.structs.replace(choice, sample=sample)
+        spoken_by = self.speech.voice_for(SpeechRequest(voice=choice.voice, language=language))
+        note = (
+            f"What is said in the recording could not be written down. The voice {spoken_by} speaks instead."
+        )
+        return VoiceChoice(choice.voice, None, spoken_by, note)
+
+    @property
+    def recordings(self) -> CallRecordings:
+        """Raises Unsupported where calls cannot be recorded."""
+        if self._recordings is None:
+            raise Unsupported("This server cannot record calls.", code="recording_unavailable")
+        return self._recordings
 
     async def history(
         self, user: str, start: voice.StartCall, on_problem: Callable[[Problem], None]
@@ -95,7 +154,7 @@ class CallServices:
             return StoredHistory(turns, on_problem)
         card = self.models.resolve(start.model)
         history = EphemeralHistory(start.instructions, card.name, start.tools)
-        admit(card, history.request("?"))
+        admit(card, history.request("?"), hears=True)
         return history
 
 
@@ -123,6 +182,10 @@ class VoiceSocket:
         self._scope: anyio.CancelScope | None = None
         self._ending: tuple[int, str] = (NORMAL, "")
         self._half_sample = b""
+        self._marks = False
+        self._conversation = ""
+        self._recorder: CallObserver | None = None
+        self._tasks: anyio.abc.TaskGroup | None = None
 
     async def serve(self, first: Sequence[str | bytes] = (), *, greet: bool) -> None:
         """From the greeting to the close; `first` are frames that were read already."""
@@ -146,14 +209,25 @@ class VoiceSocket:
         if self._services.seats is None:
             await self._write_last(Unsupported(NO_VOICE, code="voice_unavailable"))
             return REFUSED, "no voice"
+        try:
+            self._services.apps.require("audio_duplex")
+        except Problem as problem:
+            await self._write_last(problem)
+            return SWITCHED, problem.code
         async with anyio.create_task_group() as tasks:
-            self._scope = tasks.cancel_scope
+            self._scope, self._tasks = tasks.cancel_scope, tasks
             try:
                 if await self._begin(first, tasks):
                     await self._read(first)
             except Problem as problem:
                 await self._write_last(problem)
-                self._ending = (REFUSED, problem.code)
+                # 1013 asks the client to try again later, which would help nothing if its message is wrong.
+                code = INVALID if isinstance(problem, BadRequest) else REFUSED
+                self._ending = (code, problem.code)
+            finally:
+                self._tasks = None
+                if self._recorder is not None:
+                    self._recorder.close()
             tasks.cancel_scope.cancel()
         return self._ending
 
@@ -164,7 +238,7 @@ class VoiceSocket:
         if frame is None:
             return False
         start = voice.StartCall(call_events.CallSetup())
-        message = voice.decode(frame, self._services.limits) if isinstance(frame, str) else None
+        message = await self._decode(frame) if isinstance(frame, str) else None
         if isinstance(message, voice.StartCall):
             start = message
         else:
@@ -188,14 +262,29 @@ class VoiceSocket:
             read_ahead=services.read_ahead,
             context_of=services.context_of,
         )
-        tasks.start_soon(self._run, self._call, self._with_defaults(start.setup), tasks.cancel_scope)
+        self._marks, self._conversation = start.setup.marks, start.conversation_id
+        if start.record:
+            await self._record(on=True)
+        setup = await self._completed(start.setup, history)
+        tasks.start_soon(self._run, self._call, setup, tasks.cancel_scope)
         tasks.start_soon(self._enforce_limits, self._call, tasks.cancel_scope)
+        tasks.start_soon(self._end_when_disabled, self._call, tasks.cancel_scope)
         return True
 
-    def _with_defaults(self, setup: call_events.CallSetup) -> call_events.CallSetup:
-        settings = self._services.settings
+    async def _completed(self, setup: call_events.CallSetup, history: CallHistory) -> call_events.CallSetup:
+        """With its voice, the server's defaults, and what was said last in the conversation. The client is told where another
+        voice speaks than it asked for."""
+        language = setup.language or self._services.settings.language
+        choice = await self._services.choose_voice(setup.voice, setup.language, self._user)
+        choice = await self._services.with_text(choice, setup.language, self._request_id)
+        if choice.note:
+            await self._write([voice.voice_message(self._encoder.epoch, choice.name, choice.note)])
         return msgspec.structs.replace(
-            setup, voice=setup.voice or settings.voice, language=setup.language or settings.language
+            setup,
+            voice=choice.voice,
+            sample=choice.sample,
+            language=language,
+            mentioned=history.recent_text(),
         )
 
     async def _read(self, first: list[str | bytes]) -> None:
@@ -209,6 +298,9 @@ class VoiceSocket:
             except Problem as problem:
                 await self._write([voice.error_message(problem, self._encoder.epoch)])
 
+    async def _decode(self, frame: str) -> voice.VoiceMessage:
+        return await parsing(len(frame), voice.decode, frame, self._services.limits, user=self._user)
+
     async def _take(self, frame: str | bytes) -> bool:
         """One frame of the client. False: it was the last. Raises Problem."""
         assert self._call is not None
@@ -216,7 +308,7 @@ class VoiceSocket:
             self._take_audio(self._call, frame)
             return True
         replies = self._call.replies
-        message = voice.decode(frame, self._services.limits)
+        message = await self._decode(frame)
         match message:
             case voice.StopCall():
                 return False
@@ -227,7 +319,8 @@ class VoiceSocket:
                     status=409,
                 )
             case voice.CallImage():
-                replies.add_image(message.image)
+                self._services.apps.require("omni")
+                self._call.saw(message.image)
             case voice.ClientToolResult():
                 if not replies.client_tools.accept(message):
                     raise Problem(
@@ -235,6 +328,8 @@ class VoiceSocket:
                         code="call_unknown",
                         status=409,
                     )
+            case RecordCall(on):
+                await self._record(on=on)
             case voice.AnswerApproval():
                 if not await replies.answer_approval(message.id, message.answer, message.values):
                     raise Problem(
@@ -244,6 +339,38 @@ class VoiceSocket:
                 if (control := voice.control(message, self._encoder)) is not None:
                     self._call.send(control)
         return True
+
+    # ---- its recording
+
+    async def _record(self, *, on: bool) -> None:
+        """Record from now on, or no longer. What keeps it from being recorded is told, and the call goes on."""
+        assert self._call is not None
+        if not on or self._recorder is not None:
+            if self._recorder is not None and not on:
+                self._recorder.stop("stopped")
+            return
+        try:
+            self._recorder = await self._services.recordings.start(
+                self._user,
+                "call",
+                conversation=self._conversation,
+                marks=self._marks,
+                at_once=self._call.seated_at < math.inf,
+                on_end=self._recording_ended,
+            )
+        except Problem as problem:
+            await self._write([voice.error_message(problem, self._encoder.epoch)])
+            await self._write([recording_message(self._encoder.epoch, "", on=False, reason=problem.code)])
+            return
+        self._call.observer = self._recorder
+        await self._write([recording_message(self._encoder.epoch, self._recorder.id, on=True)])
+
+    def _recording_ended(self, reason: str) -> None:
+        assert self._call is not None
+        recorder, self._recorder, self._call.observer = self._recorder, None, None
+        if recorder is not None and self._tasks is not None:
+            message = recording_message(self._encoder.epoch, recorder.id, on=False, reason=reason)
+            self._tasks.start_soon(self._write, [message])
 
     def _take_audio(self, call: Call, frame: bytes) -> None:
         if len(frame) > MAX_AUDIO_FRAME:
@@ -267,6 +394,15 @@ class VoiceSocket:
             if ended.problem is not None:
                 self._ending = (REFUSED, ended.problem.code)
                 await self._write_last(ended.problem)
+        scope.cancel()
+
+    async def _end_when_disabled(self, call: Call, scope: anyio.CancelScope) -> None:
+        """Tell the client when calls are switched off, and end the call once nothing more is said."""
+        await self._services.apps.until_disabled("audio_duplex")
+        await self._write([app_disabled_message("audio_duplex")])
+        with anyio.move_on_after(LAST_REPLY_TIMEOUT):
+            await call.until_quiet()
+        self._ending = (NORMAL, SWITCHED_OFF)
         scope.cancel()
 
     async def _enforce_limits(self, call: Call, scope: anyio.CancelScope) -> None:

@@ -20,18 +20,21 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
+from duologue.decoder.service import decode_stream
 from duologue.errors import BadRequest, Problem, TooLarge, Unsupported
 from duologue.gateway.speech.service import SpeechService
+from duologue.gateway.speech.voice_choice import note_header
 from duologue.http.error_responses import refuse, request_id_of
+from duologue.http.json_api import user_of
 from duologue.http.openapi import form_body, json_body
 from duologue.http.sse import EventStream, watch_disconnect, while_connected
-from duologue.media import sniff
-from duologue.media.chunks import AudioChunks
-from duologue.media.decoding import decode, encode
+from duologue.media.chunks import read_chunks
 from duologue.media.encoder import TYPES, AudioEncoder, make_encoder
+from duologue.request_parsing import parsing
+from duologue.threads import encoding
 from duologue.values.audio import SPOKEN_RATE, samples
 from duologue.values.call_events import ReplyAudio
-from duologue.values.speech import SpeechRequest, Transcript, TranscriptionRequest
+from duologue.values.speech import SpeechRequest, TranscriptionRequest
 from duologue.wire import transcripts
 from duologue.wire.speech import SpeechBody, SpeechFinished, SpeechStream, check_model, model_list, voice_list
 from duologue.wire.transcripts import LISTS, RecordingTranscript, TranscriptionFields, TranscriptStream
@@ -68,20 +71,22 @@ def router(
     async def create_speech(request: Request) -> Response:
         """The audio is streamed while it is synthesised; with `stream_format: "sse"` as server-sent events."""
         try:
-            fields = decode_json(await request.body())
+            data = await request.body()
         except ClientDisconnect:
             return Response(status_code=400)
+        fields = await parsing(len(data), decode_json, data, user=user_of(request))
         body = validate(SpeechBody, fields)
         speech.require_speaker()
         check_model(body.model, "speaker", speech.card)
-        speech_request = body.request(speech.resolve_voice(body.voice), limits)
+        spoken = body.request(body.voice, limits)
+        speech_request, choice = await speech.choose_voice(spoken, user_of(request))
         source = _audio_file(
             speech,
             speech_request,
             make_encoder(body.response_format, SPOKEN_RATE),
             request_id_of(request.scope),
         )
-        ignored = _ignored_header(body.ignored())
+        ignored = _ignored_header(body.ignored()) | note_header(choice)
         if body.stream_format == "sse":
             stream: Response = EventStream(source, SpeechStream(body.input))
             stream.headers.update(ignored)
@@ -99,11 +104,11 @@ def router(
         data, fields = await _form(request, limits)
         check_model(fields.model, "recogniser", speech.card)
         fields.check(speech.card, limits)
-        chunks = await decode(_open, data, limits.audio_minutes)
         transcription = TranscriptionRequest(
             b"", fields.language or speech.settings.language, fields.prompt, fields.needs_timestamps
         )
-        source = _transcript(speech, chunks, transcription, request_id_of(request.scope))
+        about = request_id_of(request.scope), user_of(request)
+        source = _transcript(speech, data, limits.audio_minutes, transcription, *about)
         if fields.stream:
             stream = EventStream(source, TranscriptStream())
             stream.headers.update(_ignored_header(fields.ignored()))
@@ -125,9 +130,10 @@ def router(
 
     @routes.get("/voices", include_in_schema=False)
     @routes.get("/audio/voices", summary="List the voices")
-    async def list_voices() -> Response:
-        """Every loaded voice, and which of them OpenAI's names stand for."""
-        return _json(voice_list(speech.card, speech.settings.voice))
+    async def list_voices(request: Request) -> Response:
+        """Every loaded voice, which of them OpenAI's names stand for, and the recorded voices that the user may speak with."""
+        custom = [] if speech.library is None else await speech.library.visible(user_of(request))
+        return _json(voice_list(speech.card, speech.settings.voice, custom))
 
     @routes.get("/audio/models", summary="List the speech and transcription models")
     async def list_models() -> Response:
@@ -239,8 +245,8 @@ async def _pieces(
     async with aclosing(sounds):
         async for sound in sounds:
             count += samples(sound.pcm)
-            yield await encode(file.feed, sound.pcm)
-    yield await encode(file.finish)
+            yield await encoding(file.feed, sound.pcm)
+    yield await encoding(file.finish)
     yield SpeechFinished(count / SPOKEN_RATE)
 
 
@@ -249,24 +255,27 @@ async def _pieces(
 
 @asynccontextmanager
 async def _transcript(
-    speech: SpeechService, chunks: AudioChunks, request: TranscriptionRequest, request_id: str
+    speech: SpeechService,
+    data: bytes,
+    minutes: float,
+    request: TranscriptionRequest,
+    request_id: str,
+    user: str,
 ) -> AsyncIterator[AsyncIterator[str | RecordingTranscript]]:
-    async with (
-        speech.transcribe_recording(chunks, request, request_id) as pieces,
-        aclosing(_with_length(pieces, chunks)) as pieces_and_length,
-    ):
-        yield pieces_and_length
+    async with decode_stream(read_chunks, data, minutes, user=user) as chunks:
+        # A file that cannot be read is refused before it takes a seat.
+        first = await anext(chunks, b"")
+        async with (
+            aclosing(_continued(first, chunks)) as sound,
+            speech.transcribe_recording(sound, request, request_id, user=user) as pieces,
+        ):
+            yield pieces
 
 
-async def _with_length(
-    pieces: AsyncIterator[str | Transcript], chunks: AudioChunks
-) -> AsyncGenerator[str | RecordingTranscript]:
-    async for piece in pieces:
-        yield piece if isinstance(piece, str) else RecordingTranscript(piece, chunks.seconds)
-
-
-def _open(data: bytes, minutes: float) -> AudioChunks:
-    return AudioChunks(data, sniff.kind(data[: sniff.HEAD]), minutes=minutes)
+async def _continued(first: bytes, rest: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
+    yield first
+    async for chunk in rest:
+        yield chunk
 
 
 async def _form(request: Request, limits: AudioLimits) -> tuple[bytes, TranscriptionFields]:

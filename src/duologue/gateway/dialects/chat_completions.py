@@ -9,8 +9,9 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from types import MappingProxyType
 
 from fastapi import APIRouter, Request
 from msgspec import Struct, json
@@ -21,22 +22,21 @@ from starlette.types import Receive, Scope, Send
 from duologue.config.settings import LimitSettings
 from duologue.errors import Problem, Unsupported
 from duologue.gateway.dialects.audio_ids import AudioIds
-from duologue.gateway.dialects.reply import OnTranscripts, ReplyPipeline, ReplyPlan
+from duologue.gateway.dialects.reply import ReplyPipeline, ReplyPlan
+from duologue.gateway.media.references import MediaReferences
 from duologue.gateway.models.registry import ModelRegistry
-from duologue.gateway.speech.audio_input import AudioTranscriber
 from duologue.gateway.speech.service import SpeechService
+from duologue.gateway.speech.voice_choice import VoiceChoice, note_header
 from duologue.http.error_responses import refuse, request_id_of
+from duologue.http.json_api import user_of
 from duologue.http.openapi import json_body
 from duologue.http.sse import KEEP_ALIVE, PATIENCE, EventStream, while_connected
-from duologue.media import sniff
-from duologue.media.decoding import decode, encode
 from duologue.media.encoder import encode_file
-from duologue.media.recordings import read_recording
-from duologue.media.wav import RATE, Sound, is_wav, read_wav
+from duologue.request_parsing import parsing
+from duologue.threads import encoding
 from duologue.values.audio import SPOKEN_RATE
 from duologue.values.events import Done, TextDelta
 from duologue.values.generate import Batch, Generate
-from duologue.values.messages import AudioPart
 from duologue.values.requests import ModelCard
 from duologue.wire.completion import AudioId, Completion, CompletionStream
 from duologue.wire.openai import ChatCompletionBody, model_entry, model_list
@@ -56,26 +56,29 @@ class _CompletionPlan(Struct, frozen=True):
 
     reply: ReplyPlan
     audio_id: AudioId | None
+    voice: VoiceChoice | None = None
 
 
 class _CompletionPipeline:
-    """The shared pipeline, plus what only this API has: recordings in any format, and replies known by the ids of their
+    """The shared pipeline, plus what only this API has: files, media at addresses, and replies known by the ids of their
     sound."""
 
-    def __init__(self, pipeline: ReplyPipeline, limits: LimitSettings, clock: Clock) -> None:
-        self._pipeline, self._limits = pipeline, limits
+    def __init__(
+        self, pipeline: ReplyPipeline, limits: LimitSettings, references: MediaReferences, clock: Clock
+    ) -> None:
+        self._pipeline, self._limits, self._references = pipeline, limits, references
         self._audio_ids = AudioIds(clock)
 
     async def plan(
-        self, body: ChatCompletionBody, card: ModelCard, request_id: str, user: str
+        self, body: ChatCompletionBody, size: int, card: ModelCard, request_id: str, user: str
     ) -> _CompletionPlan:
-        """Check the request. Raises Problem."""
-        speech = self._pipeline.resolve_voice(body.speech())
-        recordings = {where: await _decode_recording(where, data) for where, data in body.recordings()}
+        """Check the request, whose body had `size` bytes. Raises Problem."""
+        named = await parsing(size, lambda: list(body.references()), user=user)
+        references = await self._references.read(named, card, user) if named else {}
         refers_to_audio = any(message.audio is not None for message in body.messages)
-        request = body.request(
-            self._limits, recordings, self._audio_ids.texts_of(user) if refers_to_audio else {}
-        )
+        texts = self._audio_ids.texts_of(user) if refers_to_audio else {}
+        request = await parsing(size, body.request, self._limits, references, texts, user=user)
+        speech, choice = await self._pipeline.choose_voice(card, body.speech(), request.messages, user)
         plan = self._pipeline.plan(
             card,
             request,
@@ -86,14 +89,12 @@ class _CompletionPipeline:
             request_id=request_id,
             user=user,
         )
-        return _CompletionPlan(plan, None if speech is None else self._audio_ids.new())
+        return _CompletionPlan(plan, None if speech is None else self._audio_ids.new(), choice)
 
     @asynccontextmanager
-    async def run(
-        self, plan: _CompletionPlan, on_transcripts: OnTranscripts
-    ) -> AsyncIterator[AsyncIterator[Batch]]:
+    async def run(self, plan: _CompletionPlan) -> AsyncIterator[AsyncIterator[Batch]]:
         """The batches of the reply. The text of a spoken reply is remembered under its audio id."""
-        async with self._pipeline.run(plan.reply, on_transcripts) as batches:
+        async with self._pipeline.run(plan.reply) as batches:
             if plan.audio_id is None:
                 yield batches
                 return
@@ -119,17 +120,17 @@ def router(
     *,
     limits: LimitSettings | None = None,
     speech: SpeechService | None = None,
-    transcriber: AudioTranscriber | None = None,
+    references: MediaReferences | None = None,
     clock: Clock = time.time,
     patience: float = PATIENCE,
     keep_alive: float = KEEP_ALIVE,
 ) -> APIRouter:
-    """The endpoints. `clock` gives seconds since 1970; `patience` and `keep_alive` are those of `sse`."""
+    """The endpoints. `references` reads what a request names, without fetching anything where it is not given. `clock` gives seconds since 1970; `patience` and `keep_alive` are those of `sse`."""
     limits = limits or LimitSettings()
     routes = APIRouter(prefix="/v1", tags=["OpenAI"])
     started = int(clock())
-    shared = ReplyPipeline(generate, speech or SpeechService(None), transcriber)
-    pipeline = _CompletionPipeline(shared, limits, clock)
+    shared = ReplyPipeline(generate, speech or SpeechService(None))
+    pipeline = _CompletionPipeline(shared, limits, references or MediaReferences(limits), clock)
     schema = json_body(
         ChatCompletionBody,
         "application/json",
@@ -141,19 +142,18 @@ def router(
     async def create_chat_completion(request: Request) -> Response:
         _check_coding(request)
         try:
-            fields = decode_json(await request.body())
+            data = await request.body()
         except ClientDisconnect:
             return Response(status_code=400)
-        check_counts(fields, limits)
-        body = validate(ChatCompletionBody, fields)
+        user = user_of(request)
+        body = await parsing(len(data), _decode_body, data, limits, user=user)
         card = models.resolve(body.model)
-        state = request.scope.get("state", {})
-        plan = await pipeline.plan(body, card, request_id_of(request.scope), state.get("user", "local"))
+        plan = await pipeline.plan(body, len(data), card, request_id_of(request.scope), user)
         id, created = f"chatcmpl-{uuid.uuid4().hex}", int(clock())
         if not body.stream:
             completion = Completion(id, created, card.name, count=body.n)
-            source = pipeline.run(plan, completion.add_transcripts)
-            return WholeReply(source, completion, plan.audio_id, body.audio_format)
+            source = pipeline.run(plan)
+            return WholeReply(source, completion, plan.audio_id, body.audio_format, note_header(plan.voice))
         stream = CompletionStream(
             id,
             created,
@@ -162,8 +162,9 @@ def router(
             usage=body.stream_options.include_usage,
             audio_id=plan.audio_id,
         )
-        source = pipeline.run(plan, stream.add_transcripts)
-        return EventStream(source, stream, patience=patience, keep_alive=keep_alive)
+        events = EventStream(pipeline.run(plan), stream, patience=patience, keep_alive=keep_alive)
+        events.headers.update(note_header(plan.voice))
+        return events
 
     @routes.head("/models/", include_in_schema=False)
     @routes.head("/models", include_in_schema=False)
@@ -191,15 +192,18 @@ class WholeReply(Response):
         completion: Completion,
         audio_id: AudioId | None = None,
         audio_format: str = "",
+        headers: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         super().__init__()
-        self._source, self._completion = source, completion
+        self._source, self._completion, self._noted = source, completion, headers
         self._audio_id, self._audio_format = audio_id, audio_format
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         outcome = await while_connected(receive, self._outcome)
         if isinstance(outcome, bytes):
-            await _json(outcome)(scope, receive, send)
+            answer = _json(outcome)
+            answer.headers.update(self._noted)
+            await answer(scope, receive, send)
         elif outcome is not None:
             if not isinstance(outcome, Problem):
                 log.error("request %s failed", request_id_of(scope), exc_info=outcome)
@@ -212,25 +216,17 @@ class WholeReply(Response):
                     self._completion.add(batch)
             if self._audio_id is not None and (pcm := self._completion.sound):
                 format = ENCODER_FORMATS.get(self._audio_format, self._audio_format)
-                file = await encode(encode_file, format, pcm, SPOKEN_RATE)
+                file = await encoding(encode_file, format, pcm, SPOKEN_RATE)
                 self._completion.set_audio(self._audio_id, file)
             return self._completion.body()
         except Exception as error:  # noqa: BLE001 (the caller sends it to the client and logs it)
             return error
 
 
-async def _decode_recording(where: str, data: bytes) -> AudioPart:
-    """The sound of a file. Raises Problem that names the part."""
-    try:
-        return AudioPart((await decode(_read, data)).samples, RATE)
-    except Problem as problem:
-        raise Problem(
-            f"{where}: {problem.message}", code=problem.code, status=problem.status, param=where
-        ) from None
-
-
-def _read(data: bytes) -> Sound:
-    return read_wav(data) if is_wav(data) else read_recording(data, sniff.kind(data[: sniff.HEAD]))
+def _decode_body(data: bytes, limits: LimitSettings) -> ChatCompletionBody:
+    fields = decode_json(data)
+    check_counts(fields, limits)
+    return validate(ChatCompletionBody, fields)
 
 
 def _check_coding(request: Request) -> None:

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import logging
 import math
+from contextlib import suppress
 from typing import Any
 
 import anyio
+import msgspec
 from anyio.abc import TaskGroup
 from fastapi import APIRouter, WebSocket
 from msgspec import Struct
@@ -22,15 +24,20 @@ from starlette.websockets import WebSocketDisconnect
 
 from duologue.config.settings import Chat, LimitSettings
 from duologue.errors import Busy, Problem, Unsupported
+from duologue.gateway.apps.app_notice import app_disabled_message
+from duologue.gateway.apps.app_registry import AppRegistry
+from duologue.gateway.apps.modes import SWITCHED_OFF
 from duologue.gateway.calls.voice_socket import CallServices, VoiceSocket
+from duologue.gateway.dialects.recorded_chat import RecordedChat
 from duologue.gateway.dialects.reply import ReplyPipeline, ReplyPlan
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.scheduling.voice_seats import NO_VOICE
-from duologue.gateway.speech.audio_input import AudioTranscriber
 from duologue.gateway.speech.service import SpeechService
 from duologue.gateway.speech.spoken_stream import SpokenStream
 from duologue.http.error_responses import problem_body, request_id_of
+from duologue.request_parsing import parsing
 from duologue.values.generate import Generate
+from duologue.values.messages import Message
 from duologue.wire import chat, chat_reply
 from duologue.wire.validation import MEGABYTE
 from duologue.wire.voice import state_message, video_mode_message
@@ -54,16 +61,17 @@ def router(
     timeouts: Chat | None = None,
     speech: SpeechService | None = None,
     call_services: CallServices | None = None,
-    transcriber: AudioTranscriber | None = None,
+    apps: AppRegistry | None = None,
 ) -> APIRouter:
     """The endpoint. Without `call_services` it takes no calls."""
     routes = APIRouter()
     services = _ChatServices(
-        ReplyPipeline(generate, speech or SpeechService(None), transcriber),
+        ReplyPipeline(generate, speech or SpeechService(None)),
         models,
         limits or LimitSettings(),
         timeouts or Chat(),
         call_services,
+        apps or AppRegistry(),
     )
 
     @routes.websocket("/ws/chat")
@@ -81,6 +89,7 @@ class _ChatServices(Struct, frozen=True):
     limits: LimitSettings
     timeouts: Chat
     calls: CallServices | None
+    apps: AppRegistry
 
     @property
     def has_voice(self) -> bool:
@@ -110,12 +119,14 @@ class ChatSocket:
         self._socket, self._services = socket, services
         self._limits, self._timeouts = services.limits, services.timeouts
         self._request_id = request_id_of(socket.scope)
+        self._user = str(socket.scope.get("state", {}).get("user", "local"))
         self._first: Any = None
         self._running: _RunningRequest | None = None
         self._receiving = anyio.CancelScope()
         self._deadline = math.inf
         self._timeout = _Leave(SILENT, "nothing was sent")
         self._audio_refused = False
+        self._disabled = False
 
     async def serve(self) -> None:
         """Serve the socket until it closes."""
@@ -141,12 +152,14 @@ class ChatSocket:
                 return
             leave = await self._serve_requests(first)
         if leave.code is not None:
-            await self._socket.close(leave.code, leave.reason)
+            with suppress(WebSocketDisconnect):
+                await self._socket.close(leave.code, leave.reason)
 
     async def _serve_requests(self, first: str | bytes | None) -> _Leave:
         """Answer requests until the socket is to be left; returns how."""
         leave = _Leave()
         async with anyio.create_task_group() as group:
+            group.start_soon(self._end_when_disabled, group.cancel_scope)
             try:
                 if first is not None:
                     await self._take(first, group)
@@ -195,15 +208,17 @@ class ChatSocket:
             return
         header = None
         try:
-            header = chat.open_frame(frame)
+            header = await parsing(len(frame), chat.open_frame, frame, user=self._user)
             if header.kind == "voice":
                 raise self._calls_refused()
             if header.kind == "cancel":
                 self._cancel(header.id)
             else:
-                self._begin(header, group)
+                await self._begin(header, len(frame), group)
         except Problem as problem:
             await self._send(chat_reply.error_message(problem, header.id if header else None))
+            if problem.code == SWITCHED_OFF:
+                raise _Leave(SILENT, problem.code) from None
         if self._running is None:
             self._start_idle_timer()
 
@@ -212,44 +227,84 @@ class ChatSocket:
         sentence = CALLS_ELSEWHERE if self._services.has_voice else NO_VOICE
         return Unsupported(sentence, code="voice_unavailable")
 
-    def _begin(self, header: chat.FrameHeader, group: TaskGroup) -> None:
-        """Start the request. Raises Problem when it is invalid, or while another one runs."""
+    async def _begin(self, header: chat.FrameHeader, size: int, group: TaskGroup) -> None:
+        """Start the request, whose frame had `size` characters. Raises Problem when it is invalid, or while another one runs."""
         if self._running is not None:
             raise Busy("A request is already running on this socket; wait for its end, or cancel it.")
-        frame = chat.decode(header.body, self._limits)
+        self._services.apps.require("turnbased")
+        frame = await parsing(size, chat.decode, header.body, self._limits, user=self._user)
         card = self._services.models.resolve(frame.request.model)
         pipeline = self._services.pipeline
-        speech = pipeline.resolve_voice(frame.speech)
-        user = self._socket.scope.get("state", {}).get("user", "local")
-        plan = pipeline.plan(card, frame.request, speech, request_id=self._request_id, user=user)
+        request = frame.request
+        speech, choice = await pipeline.choose_voice(
+            card, frame.speech, request.messages, self._user, frame.recording
+        )
+        if frame.recording is not None and choice is not None and choice.sample is None:
+            request = msgspec.structs.replace(request, unapplied=(*request.unapplied, chat.RECORDING))
+        plan = pipeline.plan(card, request, speech, request_id=self._request_id, user=self._user)
         encoder = chat_reply.ChatEncoder(frame, card.name, header.id)
-        if speech is not None:
-            encoder.set_voice(pipeline.voice_for(speech))
+        if choice is not None:
+            encoder.set_voice(choice.name, choice.note)
+        said = request.messages[-1] if frame.record else None
         self._running = _RunningRequest(header.id, anyio.CancelScope())
         self._deadline = math.inf
-        group.start_soon(self._answer, plan, encoder, self._running.scope, group.cancel_scope)
+        group.start_soon(self._answer, plan, encoder, said, self._running.scope, group.cancel_scope)
+
+    async def _record(self, encoder: chat_reply.ChatEncoder) -> RecordedChat | None:
+        """Begin the recording of a spoken chat. What keeps it from being recorded is told in `done`, and the chat goes on."""
+        try:
+            if self._services.calls is None:
+                raise Unsupported("This server cannot record chats.", code="recording_unavailable")
+            recordings = self._services.calls.recordings
+            observer = await recordings.start(
+                self._user, "chat", marks=False, at_once=True, on_end=lambda reason: None
+            )
+        except Problem as problem:
+            encoder.set_recording(problem)
+            return None
+        recording = RecordedChat(observer)
+        encoder.set_recording(recording.id)
+        return recording
 
     async def _answer(
         self,
         plan: ReplyPlan,
         encoder: chat_reply.ChatEncoder,
+        said: Message | None,
         scope: anyio.CancelScope,
         socket_scope: anyio.CancelScope,
     ) -> None:
-        """Run one request until it ends, is cancelled, or the client leaves.
+        """Run one request until it ends, is cancelled, or the client leaves. `said`: to be recorded with its reply."""
+        recording = await self._record(encoder) if said is not None else None
+        try:
+            if recording is not None and said is not None:
+                await recording.ask(said)
+            for message in await self._run(plan, encoder, recording, scope):
+                await self._send(message)
+        except WebSocketDisconnect:
+            socket_scope.cancel()
+        finally:
+            if recording is not None:
+                recording.close()
 
-        The last message is held back until the slot was given back: a client that asks again at once finds it free.
-        """
+    async def _run(
+        self,
+        plan: ReplyPlan,
+        encoder: chat_reply.ChatEncoder,
+        recording: RecordedChat | None,
+        scope: anyio.CancelScope,
+    ) -> list[str]:
+        """Run one request; the last messages, which are held back until the slot was given back: a client that asks again at
+        once finds it free. Raises WebSocketDisconnect."""
         unsent: list[str] = []
         try:
             with scope:
-                await self._stream(plan, encoder, unsent)
+                await self._stream(plan, encoder, recording, unsent)
             if scope.cancelled_caught and not encoder.ended:
                 unsent.append(encoder.cancelled())
             unsent += encoder.close()
         except WebSocketDisconnect:
-            socket_scope.cancel()
-            return
+            raise
         except Exception as error:
             if not isinstance(error, Problem):
                 log.exception("request %s failed", self._request_id)
@@ -258,15 +313,22 @@ class ChatSocket:
                 unsent.append(encoder.error(Problem(body["message"], code=body["code"])))
         self._running = None
         self._start_idle_timer()
-        for message in unsent:
-            await self._send(message)
+        return unsent
 
-    async def _stream(self, plan: ReplyPlan, encoder: chat_reply.ChatEncoder, unsent: list[str]) -> None:
+    async def _stream(
+        self,
+        plan: ReplyPlan,
+        encoder: chat_reply.ChatEncoder,
+        recording: RecordedChat | None,
+        unsent: list[str],
+    ) -> None:
         """Send the messages of the reply, all but the last, which stays in `unsent`."""
-        async with self._services.pipeline.run(plan, encoder.add_transcripts) as batches:
+        async with self._services.pipeline.run(plan) as batches:
             async for batch in batches:
                 if isinstance(batches, SpokenStream) and batches.problem is not None:
                     encoder.set_audio_error(batches.problem)
+                if recording is not None:
+                    recording.take(event for _, event in batch)
                 unsent += encoder.encode(event for _, event in batch)
                 while len(unsent) > encoder.ended:
                     await self._send(unsent[0])
@@ -281,8 +343,22 @@ class ChatSocket:
             self._running.scope.cancel()
 
     def _start_idle_timer(self) -> None:
-        self._deadline = self._receiving.deadline = anyio.current_time() + self._timeouts.idle_s
-        self._timeout = _Leave(NORMAL, "idle")
+        idle = 0.0 if self._disabled else self._timeouts.idle_s
+        self._deadline = self._receiving.deadline = anyio.current_time() + idle
+        self._timeout = _Leave(NORMAL, SWITCHED_OFF if self._disabled else "idle")
+
+    async def _end_when_disabled(self, scope: anyio.CancelScope) -> None:
+        """Tell the client when chats are switched off, and have the socket closed after the running reply."""
+        if not self._services.apps.is_enabled("turnbased"):
+            return  # What is sent first decides whether it is a chat at all; it is refused then.
+        await self._services.apps.until_disabled("turnbased")
+        self._disabled = True
+        try:
+            await self._send(app_disabled_message("turnbased"))
+        except WebSocketDisconnect:
+            scope.cancel()
+        if self._running is None:
+            self._start_idle_timer()
 
     async def _send(self, message: str) -> None:
         await self._socket.send_text(message)

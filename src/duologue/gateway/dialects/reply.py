@@ -1,34 +1,33 @@
 """The reply pipeline that `/v1/chat/completions` and `/ws/chat` share.
 
-Owns the order of the steps: resolve the voice, check the request against the model, transcribe audio the model cannot hear,
-generate, and speak the text while it is written. The dialects decode the request and encode the batches.
+Owns the order of the steps: choose the voice, check the request against the model, generate (which fits its media to the model), and
+speak the text while it is written. The dialects decode the request and encode the batches.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 import msgspec
 from msgspec import Struct
 
 from duologue.gateway.models.registry import admit
-from duologue.gateway.speech.audio_input import AudioTranscriber, without_audio
 from duologue.gateway.speech.service import SpeechService
 from duologue.gateway.speech.spoken_stream import with_speech
+from duologue.gateway.speech.voice_choice import VoiceChoice, system_recording
+from duologue.values.fitting import treatment_of
 from duologue.values.generate import Batch, Generate
+from duologue.values.messages import AudioPart, Message
 from duologue.values.requests import ChatRequest, ModelCard
-from duologue.values.speech import SpeechRequest, TranscribedPart
-
-OnTranscripts = Callable[[tuple[TranscribedPart, ...]], None]
+from duologue.values.speech import SpeechRequest
 
 
 class ReplyPlan(Struct, frozen=True):
-    """A request that was checked and can run. `transcribe`: its audio becomes text first. `speech`: how the reply is spoken,
-    None where it is text only; with `speech_required`, a reply whose speech fails, fails too."""
+    """A request that was checked and can run. `speech`: how the reply is spoken, None where it is text only; with `speech_required`, a
+    reply whose speech fails, fails too."""
 
     request: ChatRequest
-    transcribe: bool
     speech: SpeechRequest | None
     speech_required: bool = False
     choices: int = 1
@@ -39,23 +38,29 @@ class ReplyPlan(Struct, frozen=True):
 class ReplyPipeline:
     """Checks and runs requests for both chat dialects."""
 
-    def __init__(
-        self, generate: Generate, speech: SpeechService, transcriber: AudioTranscriber | None = None
-    ) -> None:
+    def __init__(self, generate: Generate, speech: SpeechService) -> None:
         self._generate = generate
         self._speech = speech
-        self._transcriber = transcriber or AudioTranscriber(speech)
 
-    def resolve_voice(self, speech: SpeechRequest | None) -> SpeechRequest | None:
-        """The speech request with the name of a loaded voice. Raises Unsupported, Unavailable or NotFound."""
+    async def choose_voice(
+        self,
+        card: ModelCard,
+        speech: SpeechRequest | None,
+        messages: Sequence[Message],
+        user: str,
+        recording: AudioPart | None = None,
+    ) -> tuple[SpeechRequest | None, VoiceChoice | None]:
+        """The speech request with its voice. `recording` is the sample of one that came with the request; without it, and
+        without a name, the one in the system message is taken. Raises Unsupported, Unavailable, NotFound, and BadRequest or
+        TooLarge for a recording that cannot be used."""
         if speech is None:
-            return None
+            return None, None
+        if recording is None and self._speech.leaves_speaking_to(card, speech):
+            return speech, VoiceChoice(speech.voice, None, speech.voice)
         self._speech.require_speaker()
-        return msgspec.structs.replace(speech, voice=self._speech.resolve_voice(speech.voice))
-
-    def voice_for(self, speech: SpeechRequest) -> str:
-        """The name of the voice that will speak; "" while the voice worker is still loading."""
-        return self._speech.voice_for(speech)
+        if recording is None and not speech.voice:
+            recording = system_recording(messages)
+        return await self._speech.choose_voice(speech, user, recording)
 
     def plan(
         self,
@@ -68,12 +73,15 @@ class ReplyPipeline:
         request_id: str = "",
         user: str = "local",
     ) -> ReplyPlan:
-        """Check the request against the model; `speech` comes from `resolve_voice`. Raises Unsupported, Unavailable."""
-        transcribe = self._transcriber.is_needed(card, request)
-        admit(card, without_audio(request) if transcribe else request)
+        """Check the request against the model; `speech` comes from `choose_voice`. Raises Unsupported, Unavailable."""
+        if speech is not None and self._speech.leaves_speaking_to(card, speech):
+            # The prompt needs no words about how to write for a voice: the model knows that it speaks.
+            request = msgspec.structs.replace(request, spoken=False, speak_as=speech.voice)
+            speech = None
+        if self._is_written_down(card, request):
+            self._speech.require_recogniser()
         return ReplyPlan(
-            msgspec.structs.replace(request, model=card.name),
-            transcribe,
+            admit(card, request, hears=self._speech.status[0] != "absent"),
             speech,
             speech_required,
             choices,
@@ -81,17 +89,18 @@ class ReplyPipeline:
             user,
         )
 
+    def _is_written_down(self, card: ModelCard, request: ChatRequest) -> bool:
+        """Whether the request has sound that has to be written down, and there is a voice worker."""
+        return self._speech.status[0] != "absent" and any(
+            treatment_of(message, part, card, hears=True) == "transcribe"
+            for message in request.messages
+            for part in message.parts
+        )
+
     @asynccontextmanager
-    async def run(
-        self, plan: ReplyPlan, on_transcripts: OnTranscripts
-    ) -> AsyncIterator[AsyncIterator[Batch]]:
-        """The batches of the reply: a `SpokenStream`, with sound among them, where it is spoken. `on_transcripts` gets what was transcribed,
-        before the first batch. Leaving the context cancels all of it. Raises Problem when the audio cannot be transcribed."""
-        request = plan.request
-        if plan.transcribe:
-            request, transcripts = await self._transcriber.transcribe(request, plan.request_id)
-            on_transcripts(transcripts)
-        source = self._generate(request, count=plan.choices, request_id=plan.request_id, user=plan.user)
+    async def run(self, plan: ReplyPlan) -> AsyncIterator[AsyncIterator[Batch]]:
+        """The batches of the reply: a `SpokenStream`, with sound among them, where it is spoken. Leaving the context cancels all of it."""
+        source = self._generate(plan.request, count=plan.choices, request_id=plan.request_id, user=plan.user)
         if plan.speech is None:
             async with source as batches:
                 yield batches

@@ -1,14 +1,14 @@
-"""The limit on the size of request bodies, by path."""
+"""The limit on the size of request bodies, by path; and refusing a body that is still arriving, for `bytes_in_flight` too."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from duologue.errors import TooLarge
+from duologue.errors import Problem, TooLarge
 from duologue.gateway.middleware.headers import header_values
 from duologue.http.error_responses import refuse
 
@@ -20,7 +20,7 @@ DRAIN_BYTES = 2**20
 class BodyLimit:
     """Refuses request bodies of more than `limit` bytes: at once by Content-Length, else while they arrive.
 
-    `others`: paths with a limit of their own, in bytes, and the setting that raises it.
+    `others`: paths with a limit of their own, in bytes, and the setting that raises it, "" where none does.
     """
 
     def __init__(
@@ -39,54 +39,86 @@ class BodyLimit:
             await self._app(scope, receive, send)
             return
         limit, setting = self._others.get(scope["path"], self._default)
-        problem = TooLarge(
-            f"The request body is larger than {limit / 2**20:g} MB; the setting {setting} raises the limit."
-        )
-        declared = header_values(scope, b"content-length")
-        if declared and declared[0].isdigit() and int(declared[0]) > limit:
-            await self._refuse(scope, receive, send, problem, limit)
+        problem = _too_large(limit, setting)
+        declared = declared_length(scope)
+        if declared is not None and declared > limit:
+            await refuse_body(scope, receive, send, problem, limit)
             return
         taken = 0
-        started = exceeded = False
 
-        async def receive_limited() -> Message:
-            nonlocal taken, exceeded
-            message = await receive()
-            taken += len(message.get("body", b""))
-            if taken > limit:
-                exceeded = True
-                raise problem
-            return message
+        def check(size: int) -> TooLarge | None:
+            nonlocal taken
+            taken += size
+            return problem if taken > limit else None
 
-        async def send_unless_exceeded(message: Message) -> None:
-            # A framework may turn what `receive` raised into an answer of its own, such as a 400: drop it and send ours.
-            nonlocal started
-            if not exceeded or started:
-                started = True
-                await send(message)
+        await with_checked_body(self._app, scope, receive, send, check, room=limit)
 
-        try:
-            await self._app(scope, receive_limited, send_unless_exceeded)
-        except TooLarge as raised:
-            if raised is not problem:
-                raise
-        if exceeded and not started:
-            await self._refuse(scope, receive, send, problem, limit)
 
-    async def _refuse(
-        self, scope: Scope, receive: Receive, send: Send, problem: TooLarge, limit: int
-    ) -> None:
-        """Answer, then read some more of the body: many clients read the answer only after they have sent everything, and
-        would lose it if the connection closed under them."""
+async def with_checked_body(
+    app: ASGIApp,
+    scope: Scope,
+    receive: Receive,
+    send: Send,
+    check: Callable[[int], Problem | None],
+    *,
+    room: int,
+) -> None:
+    """Run `app`; `check` is given the size of each piece of the body and may end the request with a problem. `room`: bytes of the
+    rest that are read and dropped then."""
+    refusal: Problem | None = None
+    started = False
 
-        async def send_and_drain(message: Message) -> None:
-            if message["type"] == "http.response.body":
-                await send({**message, "more_body": True})
-                await _drain(receive, max(limit, DRAIN_BYTES))
-                message = {"type": "http.response.body", "body": b""}
+    async def receive_checked() -> Message:
+        nonlocal refusal
+        message = await receive()
+        if body := message.get("body", b""):
+            refusal = refusal or check(len(body))
+        if refusal is not None:
+            raise refusal
+        return message
+
+    async def send_unless_refused(message: Message) -> None:
+        # A framework may turn what `receive` raised into an answer of its own, such as a 400: drop it and send ours.
+        nonlocal started
+        if refusal is None or started:
+            started = True
             await send(message)
 
-        await refuse(scope, receive, send_and_drain, problem, {"connection": "close"})
+    try:
+        await app(scope, receive_checked, send_unless_refused)
+    except Problem as raised:
+        if raised is not refusal:
+            raise
+    if refusal is not None and not started:
+        await refuse_body(scope, receive, send, refusal, room)
+
+
+async def refuse_body(scope: Scope, receive: Receive, send: Send, problem: Problem, room: int) -> None:
+    """Answer, then read some more of the body: many clients read the answer only after they have sent everything, and
+    would lose it if the connection closed under them."""
+
+    async def send_and_drain(message: Message) -> None:
+        if message["type"] == "http.response.body":
+            await send({**message, "more_body": True})
+            await _drain(receive, max(room, DRAIN_BYTES))
+            message = {"type": "http.response.body", "body": b""}
+        await send(message)
+
+    await refuse(scope, receive, send_and_drain, problem, {"connection": "close"})
+
+
+def declared_length(scope: Scope) -> int | None:
+    """The length that a request declares for its body; None without one."""
+    declared = header_values(scope, b"content-length")
+    return int(declared[0]) if declared and declared[0].isdigit() else None
+
+
+def _too_large(limit: int, setting: str) -> TooLarge:
+    if not setting:
+        return TooLarge(f"The request body is larger than {limit:,} bytes, which is the limit here.")
+    return TooLarge(
+        f"The request body is larger than {limit / 2**20:g} MB; the setting {setting} raises the limit."
+    )
 
 
 async def _drain(receive: Receive, room: int) -> None:

@@ -127,6 +127,11 @@ class AllowedHosts:
         """The allowed foreign origin; None for this server's own page and for clients that send no Origin. Raises Forbidden."""
         values = header_values(scope, b"origin")
         if not values:
+            if _is_cross_site(scope):
+                raise Forbidden(
+                    "Pages of other sites may link to this server, but not load anything from it.",
+                    code="origin_refused",
+                )
             return None
         origin = parse_origin(values[0]) if len(values) == 1 else None
         scheme = "https" if scope["scheme"] in ("https", "wss") else "http"
@@ -191,7 +196,18 @@ PREVIEW_PATH = "/preview/"
 
 def _is_preview_file(scope: Scope) -> bool:
     is_read = scope.get("method") in ("GET", "HEAD") and scope["path"].startswith(PREVIEW_PATH)
-    return is_read and header_values(scope, b"origin") == ["null"]
+    return is_read and header_values(scope, b"origin") in (["null"], [])
+
+
+def _is_cross_site(scope: Scope) -> bool:
+    """Whether a browser says that another site's page causes a request without an Origin, and not by a link that a person
+    follows: an image, a script, a frame. Links must work, among them those that lead back from a sign-in."""
+    if header_values(scope, b"sec-fetch-site") != ["cross-site"]:
+        return False
+    # A service worker passes a followed link on with the mode `same-origin` and no destination.
+    is_link = header_values(scope, b"sec-fetch-mode") in (["navigate"], ["same-origin"])
+    is_page = header_values(scope, b"sec-fetch-dest") in (["document"], ["empty"], [])
+    return not (is_link and is_page and scope.get("method") in ("GET", "HEAD"))
 
 
 async def _answer_preflight(scope: Scope, origin: bytes, send: Send) -> None:

@@ -20,6 +20,7 @@ from duologue.gateway.workers.load_specs import load_spec
 from duologue.models import catalogue, local
 from duologue.models.gguf import header
 from duologue.models.gguf.header import GgufHeader
+from duologue.models.projectors import NONE, find_projector
 from duologue.wire.worker_protocol import LoadSpec
 
 CACHE_BYTES = 2
@@ -91,8 +92,9 @@ class AvailableModels:
         """The model that a client calls `name`. Raises ModelNotFound with the most similar name."""
         models = self.all()
         key = name.strip().removesuffix(catalogue.SUFFIX).lower()
+        file = catalogue.RECOMMENDED_NAMES.get(key, key)
         for entry in models:
-            if entry.name.lower() == key:
+            if entry.name.lower() in (key, file):
                 return entry
         names = [entry.name for entry in models]
         near = get_close_matches(key, names, n=1)
@@ -113,12 +115,14 @@ class AvailableModels:
         try:
             spec = model.configured or load_spec(self._entry(model), self._settings)
             gguf = header.read(model.path) if model.path else None
+            named = spec.options.get("mmproj")
+            projector = find_projector(gguf, str(named or "")).projector if gguf else None
         except StartFailed as broken:
             raise BadRequest(broken.message, code="model_unusable") from None
         spec = msgspec.structs.replace(spec, options={**spec.options, **given})
         if gguf is None:
             return Prepared(spec)
-        return Prepared(spec, gguf.size, _cache(gguf, sizes))
+        return Prepared(spec, gguf.size + (projector.memory if projector else 0), _cache(gguf, sizes))
 
     def _entry(self, model: AvailableModel) -> WorkerEntry:
         """A worker entry for a file, with the sizes that the settings have for all workers."""
@@ -127,6 +131,8 @@ class AvailableModels:
         return WorkerEntry(
             engine="llama",
             model="" if model.bundled else str(model.path),
+            # A named file belongs to the model of the settings.
+            mmproj=NONE if own.mmproj == NONE else "",
             device=own.device,
             slots=own.slots,
             context=own.context,

@@ -1,32 +1,30 @@
 """Downloads of models by the server: one at a time, the others in a short queue; each can be stopped and resumed.
 
-Owns the queue and the progress that is shown. A download runs in a thread, which reports numbers and checks whether it was stopped;
-`duologue.models.hub` finds and fetches the files. Only the files survive a restart: requesting the same model again resumes there.
+Owns the queue, the progress that is shown, and what follows a download that is to be used: the model is loaded and becomes the
+default. A download runs in a thread (`download_work`). What has not ended is kept in a journal, and the next start resumes it.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Awaitable, Callable
+from typing import Literal
 
 import anyio
 import anyio.abc
 from msgspec import Struct
 
 from duologue.errors import Busy, NotFound, Problem, Unavailable
+from duologue.gateway.models.download_journal import DownloadJournal, JournalEntry
+from duologue.gateway.models.download_work import Fetch, Work
 from duologue.gateway.models.transfer_rate import TransferRate
-from duologue.models.fit import Hardware
+from duologue.models.catalogue import RECOMMENDED_NAMES
 from duologue.models.hub import reference
 from duologue.models.hub.resume import Stopped
 from duologue.notifier import Notifier
 from duologue.threads import ThreadLane
 from duologue.values.failures import STOPPING
-
-if TYPE_CHECKING:
-    from duologue.models.hub.http import HubConnection
 
 log = logging.getLogger(__name__)
 
@@ -38,23 +36,31 @@ UPDATE_EVERY = 0.25
 """Seconds between two updates of the progress."""
 STOP_SECONDS = 10.0
 """Seconds `stop` waits for a download to end. A DNS lookup that cannot be interrupted may take longer."""
-SLICE = 0.2
-"""Seconds after which a pause between two attempts checks whether the download was stopped."""
+LOADS = 2
+"""Starts of the server that try to load a downloaded model. A load that ends the server would otherwise end every later one."""
 
-State = Literal["waiting", "running", "checking", "done", "failed", "stopped"]
-OPEN = ("waiting", "running", "checking")
+State = Literal["waiting", "running", "checking", "loading", "done", "failed", "stopped"]
+OPEN = ("waiting", "running", "checking", "loading")
+
+Use = Callable[[str, str, Callable[[float | None], None]], Awaitable[None]]
+"""Loads the model of this name for this user and makes it the default; calls back with the progress, 0 to 1. Raises Problem."""
 
 
 class DownloadError(Struct, frozen=True):
-    """Why a download failed."""
+    """Why a download failed; `values` as in `Problem`."""
 
     code: str
     message: str
+    values: dict[str, int | str] = {}
+
+    @classmethod
+    def of(cls, problem: Problem) -> DownloadError:
+        return cls(problem.code, problem.message, dict(problem.values))
 
 
 class Download(Struct, frozen=True):
     """A download as clients see it. Sizes in bytes (`total` 0: not known yet), `rate` in bytes per second, `left` in seconds,
-    `started` in seconds since 1970 (0: not yet)."""
+    `started` in seconds since 1970 (0: not yet). `use`: it is loaded and made the default; `loading`: how far that is, 0 to 1."""
 
     id: str
     name: str
@@ -66,113 +72,28 @@ class Download(Struct, frozen=True):
     left: float | None = None
     error: DownloadError | None = None
     started: float = 0.0
-
-
-class Work:
-    """One download, shared by its thread, which reports, and the event loop, which reads and stops it. Each number is written by
-    one side only, so no lock is needed. Fulfils `models.download.Watch`."""
-
-    def __init__(self, what: str, name: str) -> None:
-        self.what = what
-        self.name = name
-        self.total = 0
-        self.checking = False
-        self.stopped = False
-        self._before = 0
-        self._file = 0
-        self._open: HubConnection | None = None
-
-    @property
-    def done(self) -> int:
-        return self._before + self._file
-
-    def stop(self) -> None:
-        """From the event loop: stop as soon as possible."""
-        self.stopped = True
-        if self._open is not None:
-            self._open.stop()
-
-    # ---- from the thread
-
-    def uses(self, opened: HubConnection) -> None:
-        """The connection to close when this is stopped. Raises Stopped if it already was."""
-        self._open = opened
-        self._go_on()
-
-    def ordered(self, name: str, total: int, there: int) -> None:
-        """The model was found: its name, its size in bytes, and how many bytes of it are complete files here."""
-        self.name, self.total, self._before = name, total, there
-        self._go_on()
-
-    def begin(self, label: str, total: int, done: int) -> None:
-        self.total = max(self.total, total)
-        self._file = done
-        self._go_on()
-
-    def kept(self, count: int) -> None:
-        self.checking = True
-        self._file += count
-        self._go_on()
-
-    def advance(self, count: int) -> None:
-        self._file += count
-        self.checking = 0 < self.total <= self.done
-        self._go_on()
-
-    def end(self) -> None:
-        self._before, self._file = self._before + self._file, 0
-
-    def pause(self, seconds: float) -> None:
-        """Wait between two attempts, unless the download is stopped."""
-        end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0:
-            self._go_on()
-            time.sleep(min(SLICE, left))
-
-    def _go_on(self) -> None:
-        if self.stopped:
-            raise Stopped
-
-
-Fetch = Callable[[Work], None]
-"""Does one download, in a thread. Raises Problem, or Stopped when the work was stopped."""
-
-
-def hub_download(folder: Path, probe_hardware: Callable[[], Hardware]) -> Fetch:
-    """Downloads into `folder` from the hub that HF_ENDPOINT names. `probe_hardware` measures this machine; it blocks."""
-
-    def fetch(work: Work) -> None:
-        # Imported by the first download, so that the server starts without loading an HTTP client.
-        from duologue.models.hub import http, pull
-
-        with http.connect(sleep=work.pause, notice=log.info) as opened:
-            work.uses(opened)
-            model = reference.parse(work.what, opened.hub)
-            if (there := pull.find_pulled(model, folder)) is not None:
-                work.ordered(there.name, there.header.size, there.header.size)
-                return
-            order = pull.plan_download(opened, model, probe_hardware())
-            whole = [folder / name for name, _ in order.files]
-            work.ordered(order.name, order.size, sum(path.stat().st_size for path in whole if path.is_file()))
-            pull.download_model(opened, order, folder, work)
-
-    return fetch
+    use: bool = False
+    loading: float | None = None
 
 
 class Downloads:
     """The queue of downloads. `on_change` gets each download as it changes, at most four times a second; `on_complete` is called when a
-    model is complete. `clock` is monotonic; `wall` gives seconds since 1970."""
+    model is complete; `use` loads it. `clock` is monotonic; `wall` gives seconds since 1970."""
 
     def __init__(
         self,
         fetch: Fetch,
         *,
+        use: Use | None = None,
+        journal: DownloadJournal | None = None,
         on_change: Callable[[Download], None] = lambda download: None,
         on_complete: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
     ) -> None:
         self._fetch = fetch
+        self._use = use
+        self._journal = journal
         self._on_change = on_change
         self._on_complete = on_complete
         self._clock = clock
@@ -186,9 +107,9 @@ class Downloads:
         """The downloads that wait or run, and the latest that have ended, the oldest first."""
         return [job.row(self._clock()) for job in self._jobs.values()]
 
-    def enqueue(self, what: str) -> Download:
+    def enqueue(self, what: str, *, use: bool = False, user: str = "") -> Download:
         """Download a model: a known name, OWNER/REPOSITORY[:QUANT] or a URL. A download of the same that waits or runs is given
-        instead; one that has ended is replaced.
+        instead; one that has ended is replaced. `use`: load it for this user and make it the default.
 
         Raises BadRequest or ModelNotFound for a bad reference, Busy when too many wait, Unavailable.
         """
@@ -199,6 +120,7 @@ class Downloads:
             if job.state not in OPEN:
                 del self._jobs[job.id]
             elif not job.work.stopped:  # one that is being stopped will not complete
+                job.use, job.user = job.use or use, job.user or user
                 return job.row(self._clock())
         if sum(job.state == "waiting" for job in self._jobs.values()) >= WAITING:
             raise Busy(
@@ -207,10 +129,37 @@ class Downloads:
             )
         self._number += 1
         job = _Job(f"d_{self._number:x}", Work(what.strip(), _provisional_name(what.strip(), model)))
+        job.use, job.user = use, user
         self._jobs[job.id] = job
         self._forget()
         self._notifier.notify()
         return self._publish(job)
+
+    async def save(self) -> None:
+        """Write what has not ended into the journal."""
+        if self._journal is not None:
+            open_jobs = [job for job in self._jobs.values() if job.state in OPEN]
+            await self._journal.write(
+                [
+                    JournalEntry(
+                        job.work.what, job.use, job.user, job.work.name if job.loads else "", job.loads
+                    )
+                    for job in open_jobs
+                ]
+            )
+
+    async def _resume(self) -> None:
+        """Go on with what had not ended when the server did."""
+        for entry in await self._journal.read() if self._journal is not None else []:
+            try:
+                row = self.enqueue(entry.what, use=entry.use, user=entry.user)
+            except Problem as problem:
+                log.warning("the download of %s is not resumed: %s", entry.what, problem.message)
+                continue
+            job = self._jobs[row.id]
+            job.loads = entry.loads
+            if entry.name:
+                job.work.name = entry.name
 
     async def stop(self, id: str) -> Download:
         """Stop a download that waits or runs; its data stays. One that has ended is removed from the list. Raises NotFound."""
@@ -220,15 +169,18 @@ class Downloads:
             del self._jobs[id]
             return job.row(self._clock())
         job.work.stop()
+        if job.loading is not None:
+            job.loading.cancel()
         if job.state == "waiting":
             self._end(job, "stopped")
+            await self.save()
         with anyio.move_on_after(STOP_SECONDS):
             await job.ended.wait()
         return job.row(self._clock())
 
     def close(self) -> None:
-        """Accept nothing new and stop everything: the server shuts down."""
-        self._closed = True
+        """Accept nothing new and stop everything: the server shuts down. The journal stays as it is."""
+        self._closed, self._journal = True, None
         for job in self._jobs.values():
             job.work.stop()
             if job.state == "waiting":
@@ -238,6 +190,7 @@ class Downloads:
         """Run one download after another until cancelled; the current one is stopped then."""
         lane = ThreadLane(1)
         task_status.started()
+        await self._resume()
         while True:
             job = next((job for job in self._jobs.values() if job.state == "waiting"), None)
             if job is None:
@@ -246,15 +199,41 @@ class Downloads:
                 await self._run(job, lane)
 
     async def _run(self, job: _Job, lane: ThreadLane) -> None:
+        state, error = ("done", None) if job.loads else await self._download(job, lane)
+        if state == "done":
+            self._on_complete()
+            if job.use and self._use is not None:
+                state, error = await self._load(job, self._use)
+        self._end(job, state, error)
+        await self.save()
+
+    async def _download(self, job: _Job, lane: ThreadLane) -> tuple[State, DownloadError | None]:
         job.state, job.started, job.rate = "running", self._wall(), TransferRate(0, self._clock())
         self._publish(job)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._watch, job)
-            state, error = await _outcome(self._fetch, job.work, lane)
+            outcome = await _outcome(job.work.name, lambda: lane.run(self._fetch, job.work))
             tasks.cancel_scope.cancel()
-        self._end(job, state, error)
-        if state == "done":
-            self._on_complete()
+        return outcome
+
+    async def _load(self, job: _Job, use: Use) -> tuple[State, DownloadError | None]:
+        """Load the model and make it the default."""
+        if job.loads >= LOADS:
+            message = f"The server was stopped {job.loads} times while it loaded {job.work.name}. It may need more memory than there is."
+            return "failed", DownloadError("load_failed", message)
+        job.state, job.loads = "loading", job.loads + 1
+        await self.save()
+        self._publish(job)
+
+        def progress(share: float | None) -> None:
+            job.loaded = share
+            self._publish(job)
+
+        outcome: tuple[State, DownloadError | None] = ("stopped", None)
+        with anyio.CancelScope() as job.loading:
+            outcome = await _outcome(job.work.name, lambda: use(job.work.name, job.user, progress))
+        job.loading = None
+        return outcome
 
     async def _watch(self, job: _Job) -> None:
         """Publish the progress. Ends with the work, or earlier when the server stops; the thread must then stop too."""
@@ -293,6 +272,12 @@ class _Job:
         self.started = 0.0
         self.rate: TransferRate | None = None
         self.ended = anyio.Event()
+        self.use = False
+        self.user = ""
+        self.loads = 0
+        """How often loading the model has begun, over all starts of the server; then its files are complete."""
+        self.loading: anyio.CancelScope | None = None
+        self.loaded: float | None = None
         self._numbers: tuple[str, int, int] = ("", 0, 0)
 
     def update(self, at: float) -> bool:
@@ -325,20 +310,22 @@ class _Job:
             left=None if left is None else round(left, 1),
             error=self.error,
             started=self.started,
+            use=self.use,
+            loading=self.loaded if self.state == "loading" else None,
         )
 
 
-async def _outcome(fetch: Fetch, work: Work, lane: ThreadLane) -> tuple[State, DownloadError | None]:
-    """How a download ended. Raises nothing, so that the queue continues."""
+async def _outcome(name: str, work: Callable[[], Awaitable[None]]) -> tuple[State, DownloadError | None]:
+    """How a download, or its load, ended. Raises nothing, so that the queue continues."""
     try:
-        await lane.run(fetch, work)
+        await work()
     except Stopped:
         return "stopped", None
     except Problem as problem:
-        log.warning("the download of %s failed: %s", work.name, problem.message)
-        return "failed", DownloadError(problem.code, problem.message)
+        log.warning("the download of %s failed: %s", name, problem.message)
+        return "failed", DownloadError.of(problem)
     except Exception:
-        log.exception("the download of %s failed", work.name)
+        log.exception("the download of %s failed", name)
         return "failed", DownloadError(
             Problem.code, "An error inside the server ended this download. The server's log has the details."
         )
@@ -348,5 +335,6 @@ async def _outcome(fetch: Fetch, work: Work, lane: ThreadLane) -> tuple[State, D
 def _provisional_name(what: str, model: reference.Reference) -> str:
     """The name of a download until the hub has given the model's name."""
     if isinstance(model, reference.UrlReference):
-        return model.file.removesuffix(".gguf")
-    return model.repository.rpartition("/")[2] if "/" in what else what
+        stem = model.file.removesuffix(".gguf")
+        return RECOMMENDED_NAMES.get(stem.lower(), stem)
+    return model.repository.rpartition("/")[2] if "/" in what else what.lower()

@@ -5,20 +5,24 @@ Owns the field names of `/api/models`. Changes nothing. A file's header is read 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import msgspec
+
 from duologue.errors import Problem, StartFailed
 from duologue.gateway.models.available import named_files, path_of
+from duologue.gateway.models.remembered import RememberedModels
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.models import catalogue, local
-from duologue.models.fit import Hardware, fit_of, recommend
+from duologue.models.fit import Fit, Hardware, fit, fit_of, recommend
 from duologue.models.gguf import header
 from duologue.models.gguf.header import GgufHeader
-from duologue.models.hub.repository import gigabytes, plain
-from duologue.models.recommended import RECOMMENDED, Recommended
+from duologue.models.hub.repository import plain
+from duologue.models.projectors import find_projector
+from duologue.models.recommended import RECOMMENDED, TITLES, Recommended
 from duologue.wire.worker_protocol import LoadSpec
 
 HardwareReport = tuple[Hardware, str]
@@ -51,17 +55,21 @@ class Headers:
         self._cache = {path: entry for path, entry in self._cache.items() if path in there}
 
 
-def files_row(folder: Path, headers: Headers, load_specs: Iterable[LoadSpec]) -> dict[str, Any]:
+def files_row(
+    folder: Path, headers: Headers, load_specs: Iterable[LoadSpec], hardware: Hardware | None = None
+) -> dict[str, Any]:
     """The bundled model and the files of `folder`, complete and unfinished. `load_specs`: what the workers load."""
     rows, users = [], users_of_files(load_specs)
+    # They are on the disk already.
+    roomy = msgspec.structs.replace(hardware, disk=2**62) if hardware else None
     try:
         bundled = catalogue.bundled_model()
-        rows.append(_file_row(catalogue.BUNDLED, bundled, headers, users, bundled=True))
+        rows.append(_file_row(catalogue.BUNDLED, bundled, headers, users, roomy, bundled=True))
         there = {bundled}
     except StartFailed:
         there = set()
     for name, path in named_files(folder):
-        rows.append(_file_row(name, path, headers, users))
+        rows.append(_file_row(name, path, headers, users, roomy))
         there.add(path)
     headers.forget(there)
     unfinished = [{"name": entry.name, "size": entry.size} for entry in local.unfinished_downloads(folder)]
@@ -69,16 +77,25 @@ def files_row(folder: Path, headers: Headers, load_specs: Iterable[LoadSpec]) ->
 
 
 def _file_row(
-    name: str, path: Path, headers: Headers, users: Mapping[Path, list[str]], *, bundled: bool = False
+    name: str,
+    path: Path,
+    headers: Headers,
+    users: Mapping[Path, list[str]],
+    hardware: Hardware | None,
+    *,
+    bundled: bool = False,
 ) -> dict[str, Any]:
     header = headers.read(path)
     row: dict[str, Any] = {
         "name": name,
+        "title": TITLES.get(name, name),
         "size": 0,
         "parameters": 0,
         "architecture": "",
         "quantisation": "",
         "trained_context": 0,
+        "fit": None,
+        "modalities": ["text"],
         "bundled": bundled,
         "loaded": users.get(path.resolve(), []),
         "problem": None,
@@ -91,7 +108,21 @@ def _file_row(
         "architecture": plain(header.architecture),
         "quantisation": header.quantisation,
         "trained_context": header.trained_context,
+        "modalities": ["text", *_seen_and_heard(header)],
+        "fit": _fit(name, header, hardware) if hardware else None,
     }
+
+
+def _seen_and_heard(header: GgufHeader) -> tuple[str, ...]:
+    """What the model takes through the projector beside it."""
+    projector = find_projector(header).projector
+    return projector.modalities if projector is not None else ()
+
+
+def _fit(name: str, header: GgufHeader, hardware: Hardware) -> Fit:
+    known = next((model for model in RECOMMENDED if model.name == name), None)
+    share = known.active_parameters / known.parameters if known else 1.0
+    return fit(header.size, share, header.parameters, hardware)
 
 
 def _size(path: Path) -> int:
@@ -110,15 +141,24 @@ def users_of_files(load_specs: Iterable[LoadSpec]) -> dict[Path, list[str]]:
     return users
 
 
-def loaded_rows(pool: Pool) -> list[dict[str, Any]]:
-    """Every worker, the default model's first."""
-    return [_loaded_row(pool, status) for status in pool.workers.values()]
+def loaded_rows(pool: Pool, remembered: RememberedModels) -> list[dict[str, Any]]:
+    """Every worker with a model, the default model's first. Those of connected servers are listed with their servers."""
+    default = next((status.queue for status in pool.workers_of("")), "")
+    return [
+        _loaded_row(pool, status, default, remembered)
+        for status in pool.workers.values()
+        if not status.upstream
+    ]
 
 
-def _loaded_row(pool: Pool, status: WorkerStatus) -> dict[str, Any]:
+def _loaded_row(
+    pool: Pool, status: WorkerStatus, default: str, remembered: RememberedModels
+) -> dict[str, Any]:
     card = status.card
+    name = card.name if card else status.model
     return {
-        "name": card.name if card else status.model,
+        "name": name,
+        "title": TITLES.get(name, name),
         "worker": status.worker,
         "engine": status.engine,
         "state": status.state,
@@ -128,8 +168,16 @@ def _loaded_row(pool: Pool, status: WorkerStatus) -> dict[str, Any]:
         "busy": pool.scheduler.busy(status.worker),
         "context": card.context if card else 0,
         "size": card.size if card else 0,
+        "modalities": list(card.modalities) if card else ["text"],
         "removable": status.added or len(pool.workers) > 1,
+        "default": status.queue == default,
+        "remembered": remembered.has_worker(status.worker),
     }
+
+
+def remembered_rows(remembered: RememberedModels) -> list[dict[str, Any]]:
+    """What is loaded again at the next start and is not loaded now, with the reason if that failed."""
+    return [{"name": row.name, "failed": row.failed, "count": row.count} for row in remembered.rows]
 
 
 def available_rows(folder: Path, hardware: Hardware | None) -> list[dict[str, Any]]:
@@ -137,19 +185,33 @@ def available_rows(folder: Path, hardware: Hardware | None) -> list[dict[str, An
     return [
         {
             "name": model.name,
+            "title": model.title,
             "repository": model.repository,
             "size": model.size,
             "parameters": model.parameters,
             "active": model.active_parameters,
             "context": model.context,
             "abilities": list(model.abilities),
+            "vision": model.vision,
+            "sound": model.sound,
+            "languages": model.languages,
+            "released": model.released,
             "licence": model.licence,
             "description": model.description,
+            "traits": list(model.traits),
             "fit": fit_of(model, hardware) if hardware else None,
             "here": _is_here(model, folder),
         }
         for model in RECOMMENDED
     ]
+
+
+def proposed(pool: Pool, hardware: Hardware | None) -> str | None:
+    """The name of the recommended model to propose for this machine, while the bundled model answers or none does."""
+    first = next(iter(pool.workers.values()), None)
+    bundled = first is None or bool(pool.load_spec(first.worker).options.get("bundled"))
+    model = recommend(RECOMMENDED, hardware) if hardware and bundled else None
+    return model.name if model else None
 
 
 def hardware_row(report: HardwareReport | None) -> dict[str, Any] | None:
@@ -164,39 +226,6 @@ def hardware_row(report: HardwareReport | None) -> dict[str, Any] | None:
         "cores": hardware.cores,
         "words": words,
     }
-
-
-def engine_rows(
-    pool: Pool, available: Iterable[dict[str, Any]], hardware: Hardware | None
-) -> list[dict[str, Any]]:
-    """The engine that answers chats, and how to get a better model if it is the bundled one. `available`: the rows of
-    `available_rows`."""
-    first = next(iter(pool.workers.values()), None)
-    if first is None:
-        return []
-    bundled = bool(pool.load_spec(first.worker).options.get("bundled"))
-    proposed = recommend(RECOMMENDED, hardware) if bundled and hardware else None
-    return [
-        {
-            "kind": "chat",
-            "engine": first.engine,
-            "bundled": bundled,
-            "better": _better(proposed, {row["name"] for row in available if row["here"]}) if bundled else "",
-            "proposed": proposed.name if proposed else None,
-        }
-    ]
-
-
-def _better(proposed: Recommended | None, here: Set[str]) -> str:
-    small = f"{catalogue.BUNDLED} is small and knows little."
-    if proposed is None:
-        return f"{small} `duologue setup` on the server's machine finds a better one."
-    if proposed.name in here:
-        return f"{small} {proposed.name} is installed and can be loaded."
-    return (
-        f"{small} {proposed.name} fits this machine: download it here ({gigabytes(proposed.size)}), or run "
-        "`duologue setup` on the server's machine."
-    )
 
 
 def _is_here(model: Recommended, folder: Path) -> bool:

@@ -1,7 +1,8 @@
 """Loads and unloads models while the server runs: one load at a time, with progress, and cleaned up if it fails.
 
 Owns what is refused before a load begins, and how a load ends. A load belongs to the server and continues when the client that
-requested it disconnects. The pool starts and ends the processes. `/v1/model` calls this.
+requested it disconnects. The pool starts and ends the processes; `remembered` hears of every load. `/v1/model`, conversations whose
+model is not loaded, and the start of the server call this.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import aclosing
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import anyio
 import anyio.abc
@@ -19,6 +20,7 @@ from msgspec import Struct
 
 from duologue.errors import EngineFailed, ModelNotFound, Problem, Unavailable
 from duologue.gateway.models.available import AvailableModels, Prepared, Sizes
+from duologue.gateway.models.remembered import RememberedModels
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.scheduler import unloaded_message
 from duologue.gateway.workers.worker_status import WorkerStatus
@@ -27,6 +29,9 @@ from duologue.models.hub.repository import gigabytes
 from duologue.notifier import Notifier
 from duologue.threads import disk_io, hardware_io
 from duologue.values.failures import STOPPING
+
+if TYPE_CHECKING:
+    from duologue.store.remembered_loads import RememberedLoad
 
 log = logging.getLogger(__name__)
 
@@ -37,14 +42,18 @@ Stage = Literal["starting", "loading", "ready"]
 
 
 class LoadRequest(Struct, frozen=True):
-    """What to load. `replace`: first unload everything that was loaded at run time. `force`: skip the memory check. `another`: add a
-    worker to a model that is already loaded."""
+    """What to load, for which user. `replace`: first unload everything that was loaded at run time. `force`: skip the memory check.
+    `another`: add a worker to a model that is already loaded. `default`: make it the default once it is ready. `repeats`: the
+    remembered load that this repeats."""
 
     name: str
     sizes: Sizes = Sizes()
     replace: bool = False
     force: bool = False
     another: bool = False
+    default: bool = False
+    user: str = ""
+    repeats: int = 0
 
 
 class LoadState(Struct, frozen=True):
@@ -60,11 +69,15 @@ class LoadState(Struct, frozen=True):
 
 
 class Load:
-    """One load: the names of the model and its worker, and how far it is."""
+    """One load: the names of the model and its worker, and how far it is. `remembered`: its id there."""
 
-    def __init__(self, name: str, status: WorkerStatus) -> None:
+    def __init__(
+        self, name: str, status: WorkerStatus, request: LoadRequest | None = None, remembered: int = 0
+    ) -> None:
         self.name = name
         self.worker = status.worker
+        self.request = request or LoadRequest(name)
+        self.remembered = remembered
         self.step = LoadState()
         self._status = status
         self._notifier = Notifier()
@@ -114,15 +127,22 @@ class Loader:
     """Loads and unloads models of a pool. Without `probe_hardware` no load is refused for lack of memory."""
 
     def __init__(
-        self, pool: Pool, available: AvailableModels, probe_hardware: ProbeHardware | None = None
+        self,
+        pool: Pool,
+        available: AvailableModels,
+        probe_hardware: ProbeHardware | None = None,
+        remembered: RememberedModels | None = None,
     ) -> None:
         self._pool = pool
+        self._remembered = remembered or RememberedModels()
         self._available = available
         self._probe_hardware = probe_hardware
         self._loading = ""
         """The name of the model that is being loaded."""
         self._current: Load | None = None
         self._pool_notifier = Notifier()
+        self._turn_notifier = Notifier()
+        """Notified when a load has its worker, and when it is over."""
         self._tasks: anyio.abc.TaskGroup | None = None
         self._closed = False
 
@@ -162,16 +182,30 @@ class Loader:
             load = await self._begin(request)
         except BaseException:
             self._loading = ""
+            self._turn_notifier.notify()
             raise
+        self._turn_notifier.notify()
         tasks.start_soon(self._follow, load)
         return load
+
+    def current(self, name: str) -> Load | None:
+        """The load of this model that is under way."""
+        return self._current if self._current is not None and self._current.name == name else None
+
+    async def join(self, request: LoadRequest) -> Load:
+        """The load of this model that is under way, else a new one, after the load of any other model. Raises as `load`."""
+        while self._loading:
+            if (current := self.current(request.name)) is not None:
+                return current
+            await self._turn_notifier.wait()
+        return await self.load(request)
 
     async def unload(self, name: str = "", worker: str = "") -> list[str]:
         """Unload a worker, or all workers of a model, by default of the default model. Gives the names of the workers.
 
         Raises ModelNotFound.
         """
-        workers = list(self._pool.workers.values())
+        workers = self._workers()
         if not workers:
             raise ModelNotFound("No model is loaded.")
         if worker:
@@ -183,7 +217,12 @@ class Loader:
             raise ModelNotFound(f"{(worker or name)[:80]!r} is not loaded. Loaded: {known}.")
         for status in unloaded:
             await self._remove(status.worker)
+        await self._drop_default(unloaded)
         return [status.worker for status in unloaded]
+
+    def _workers(self) -> list[WorkerStatus]:
+        """The workers with a model of their own: those of connected servers end when the server is removed."""
+        return [status for status in self._pool.workers.values() if not status.upstream]
 
     # ---- one load
 
@@ -197,7 +236,7 @@ class Loader:
         model = await disk_io(self._available.find, request.name)
         prepared = await disk_io(self._available.prepare, model, request.sizes)
         name = self._loading = model.name
-        workers = list(self._pool.workers.values())
+        workers = self._workers()
         replaced = [status for status in workers if status.added and request.replace]
         if not request.another:
             # A worker of this model that has failed is replaced, so that the load can be tried again.
@@ -212,8 +251,23 @@ class Loader:
         self._running()  # raises if the server has begun to stop meanwhile
         for status in replaced:
             await self._remove(status.worker)
-        status = self._pool.add(prepared.load_spec)
-        self._current = Load(name, status)
+        await self._drop_default(status for status in replaced if status.model != name)
+        # Written before the load begins, because a load may bring the whole machine down.
+        with anyio.CancelScope(shield=True):
+            id = await self._remembered.begin(
+                name,
+                request.sizes.given(),
+                another=request.another,
+                user=request.user,
+                repeats=request.repeats,
+            )
+        try:
+            status = self._pool.add(prepared.load_spec)
+        except Problem as problem:
+            await self._remembered.failed(id, problem)
+            raise
+        self._remembered.starts(id, status.worker)
+        self._current = Load(name, status, request, id)
         return self._current
 
     async def _check_memory(self, name: str, prepared: Prepared, replaced: Sequence[WorkerStatus]) -> None:
@@ -235,29 +289,52 @@ class Loader:
 
     async def _follow(self, load: Load) -> None:
         """Move the load along with its worker, and remove the worker if the load fails."""
+        step = LoadState()
         try:
             while not load.step.ended:
                 # Taken before the status is read: removing the worker waits, and the pool may change meanwhile.
                 changed = self._pool_notifier.pending()
                 step = load.worker_progress(self._pool)
-                if step.problem is not None:
-                    log.warning(
-                        "%s could not be loaded (%s); its worker is removed", load.name, step.problem.code
-                    )
+                if (problem := step.problem) is not None:
+                    log.warning("%s could not be loaded (%s); its worker is removed", load.name, problem.code)
                     # Keep the stage and progress it had reached.
-                    step = msgspec.structs.replace(load.step, problem=step.problem)
+                    step = msgspec.structs.replace(load.step, problem=problem)
                     await self._remove(load.worker)
+                    await self._remembered.failed(load.remembered, problem)
+                elif step.ended:
+                    await self._remembered.ready(load.remembered)
+                    if load.request.default:
+                        await self._remembered.choose_default(load.name, load.request.user)
                 load.move(step)
                 if not step.ended:
                     await changed.wait()
+            if step.problem is None and (stopping := load.step.problem) is not None:
+                await self._remembered.failed(load.remembered, stopping)
         finally:
             self._loading, self._current = "", None
+            self._turn_notifier.notify()
 
     async def _remove(self, worker: str) -> None:
         """Remove a worker unless it is gone already. Finished even if the client that requested it disconnects."""
         if worker in self._pool.workers:
             with anyio.CancelScope(shield=True):
                 await self._pool.remove(worker)
+                await self._remembered.removed(worker)
+
+    async def _drop_default(self, unloaded: Iterable[WorkerStatus]) -> None:
+        """A model without a worker does not become the default by itself when it is loaded again."""
+        for status in unloaded:
+            for name in (status.model, status.card.name if status.card else ""):
+                if not _workers_of(name, self._pool.workers.values()):
+                    await self._remembered.drop_default(name)
+
+
+def repeated(load: RememberedLoad, *, force: bool = False, user: str = "") -> LoadRequest:
+    """The request that repeats a remembered load, with its sizes."""
+    sizes = msgspec.convert(load.sizes, Sizes)
+    return LoadRequest(
+        load.name, sizes, force=force, another=load.another, user=user or load.user, repeats=load.id
+    )
 
 
 def _workers_of(model: str, workers: Iterable[WorkerStatus]) -> list[WorkerStatus]:

@@ -11,20 +11,29 @@ import msgspec
 
 from duologue.errors import ModelNotFound, Unavailable, Unsupported
 from duologue.gateway.scheduling.scheduler import NO_MODEL
-from duologue.values.requests import ChatRequest, ModelCard, unmet
+from duologue.values.fitting import refused
+from duologue.values.requests import ChatRequest, ModelCard, unable
 from duologue.wire.validation_errors import shortened
+
+NAMED = 30
+"""Models that a sentence names: a connected server may have hundreds."""
 
 
 class ModelRegistry:
     """The loaded models, the default chat model first, and their aliases.
 
-    `cards` may give a model once for each of its workers; `aliases` maps an alias to a model's name.
+    `cards` may give a model once for each of its workers; `aliases` maps an alias to a model's name. `find` knows further names
+    of models, which are not listed.
     """
 
     def __init__(
-        self, cards: Callable[[], Sequence[ModelCard]], aliases: Mapping[str, str] | None = None
+        self,
+        cards: Callable[[], Sequence[ModelCard]],
+        aliases: Mapping[str, str] | None = None,
+        find: Callable[[str], ModelCard | None] = lambda name: None,
     ) -> None:
         self._cards = cards
+        self._find = find
         self._aliases = dict(aliases or {})
 
     def cards(self) -> tuple[ModelCard, ...]:
@@ -43,6 +52,11 @@ class ModelRegistry:
             if name in loaded and alias not in loaded
         }
 
+    def find(self, name: str) -> ModelCard | None:
+        """The card of a loaded model by its name, an alias, or the longer name of a connected server's model."""
+        own = next((card for card in self.cards() if card.name == name), None)
+        return own or self.aliases().get(name) or self._find(name)
+
     def resolve(self, name: str) -> ModelCard:
         """The card of a model or alias; an empty name is the default chat model.
 
@@ -53,22 +67,28 @@ class ModelRegistry:
             raise Unavailable(NO_MODEL, code="model_empty")
         if not name:
             return cards[0]
-        known = {card.name: card for card in cards} | self.aliases()
-        if name in known:
-            return known[name]
+        if (card := self.find(name)) is not None:
+            return card
+        known = [*(card.name for card in cards), *self.aliases()]
         if name in self._aliases:
             reason = f"{name!r} is an alias of {self._aliases[name]!r}, which is not loaded"
         else:
             reason = f"There is no model {shortened(name)!r}"
-        raise ModelNotFound(f"{reason}. Known: {', '.join(known)}.", param="model")
+        more = f" and {len(known) - NAMED} more" if len(known) > NAMED else ""
+        raise ModelNotFound(f"{reason}. Known: {', '.join(known[:NAMED])}{more}.", param="model")
 
 
-def admit(card: ModelCard, request: ChatRequest) -> ChatRequest:
-    """The request, addressed to the card's model.
+def admit(card: ModelCard, request: ChatRequest, *, hears: bool = False) -> ChatRequest:
+    """The request, addressed to the card's model. `hears`: sound is written down for models that take none.
 
     Raises Unsupported, naming the field, when the model cannot do what the request needs: a refusal before the queue is better
     than a reply that silently lacks it. The abilities of a model that is still loading are unknown; its worker will check.
     """
-    if card.context and (lack := unmet(card, request)) is not None:
-        raise Unsupported(lack.message, param=lack.param)
+    # What the models of a connected server take is known before its worker is ready.
+    known = bool(card.context or card.verbs)
+    lack = refused(card, request, hears=hears) if known or card.upstream else None
+    if lack is None and known:
+        lack = unable(card, request)
+    if lack is not None:
+        raise Unsupported(lack.message, code=lack.code, param=lack.param)
     return msgspec.structs.replace(request, model=card.name)

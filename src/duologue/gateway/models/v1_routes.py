@@ -11,7 +11,7 @@ from contextlib import aclosing
 from typing import Any
 
 import msgspec
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
@@ -20,6 +20,8 @@ from duologue.gateway.auth.middleware import admin
 from duologue.gateway.models.available import AvailableModels, Sizes
 from duologue.gateway.models.loader import Load, Loader, LoadRequest, LoadState
 from duologue.gateway.models.registry import ModelRegistry
+from duologue.gateway.models.remembered import RememberedModels
+from duologue.http.json_api import user_of
 from duologue.http.sse import resumable_stream
 from duologue.threads import disk_io
 from duologue.wire.openai import model_entry
@@ -53,15 +55,24 @@ class LoadBody(BaseModel):
     replace: bool = Field(default=False, description="First unload everything that was loaded at run time.")
     force: bool = Field(default=False, description="Load it even if memory is short.")
     another: bool = Field(default=False, description="Add a worker to a model that is already loaded.")
+    default: bool = Field(default=False, description="Make it the default model once it is ready.")
     stream: bool = Field(default=True, description="Stream the progress; false: one answer at the end.")
 
-    def request(self) -> LoadRequest:
-        """Raises BadRequest without a name."""
+    def request(self, user: str) -> LoadRequest:
+        """What `user` wants loaded. Raises BadRequest without a name."""
         name = self.name or self.model_name
         if not name.strip():
             raise BadRequest("name is missing. /v1/model/list has the names.", param="name")
         sizes = Sizes(self.context or self.max_seq_len, self.slots, self.threads, self.gpu_layers)
-        return LoadRequest(name, sizes, replace=self.replace, force=self.force, another=self.another)
+        return LoadRequest(
+            name,
+            sizes,
+            replace=self.replace,
+            force=self.force,
+            another=self.another,
+            default=self.default,
+            user=user,
+        )
 
     def ignored(self) -> list[str]:
         """The unknown fields."""
@@ -82,6 +93,7 @@ def router(
     loader: Loader,
     available: AvailableModels,
     models: ModelRegistry,
+    remembered: RememberedModels,
     *,
     clock: Callable[[], float] = time.time,
 ) -> APIRouter:
@@ -96,7 +108,8 @@ def router(
 
     @routes.get("/list", summary="The models that can be loaded")
     async def list_loadable() -> dict[str, Any]:
-        """The models of the settings, the bundled one, and those of the data folder."""
+        """The models of the settings, the bundled one, and those of the data folder. `failed`: the start of the server, or an admin
+        since, could not load it."""
         loaded = {card.name for card in models.cards()}
         entries = await disk_io(available.all)
         return {
@@ -109,29 +122,35 @@ def router(
                     "owned_by": "duologue",
                     "loaded": entry.name in loaded,
                     "bundled": entry.bundled,
+                    "failed": bool(remembered.failure(entry.name)),
                 }
                 for entry in entries
             ],
         }
 
     @routes.post("/load", summary="Load a model", dependencies=[Depends(admin)])
-    async def load(body: LoadBody) -> Response:
+    async def load(body: LoadBody, request: Request) -> Response:
         """A stream of progress events; with `stream: false` one answer at the end. The load continues when the client
-        disconnects. Only models of /v1/model/list can be loaded."""
-        ignored = body.ignored()
-        running = await loader.load(body.request())
-        if body.stream:
-            return resumable_stream(_frames(running, ignored))
-        await running.done()
-        return _json(load_frame(running, running.step, ignored))
+        disconnects. Only models of /v1/model/list can be loaded. The next start of the server loads it again."""
+        running = await loader.load(body.request(user_of(request)))
+        return await load_response(running, body.ignored(), stream=body.stream)
 
     @routes.post("/unload", summary="Unload a model", dependencies=[Depends(admin)])
     async def unload(body: UnloadBody | None = None) -> dict[str, Any]:
-        """Gives the names of the unloaded workers. Their running replies end with `model_unloaded`."""
+        """Gives the names of the unloaded workers. Their running replies end with `model_unloaded`. The next start does not load
+        them again, except those of the settings."""
         target = body or UnloadBody()
         return {"unloaded": await loader.unload(target.name, target.worker)}
 
     return routes
+
+
+async def load_response(load: Load, ignored: list[str], *, stream: bool) -> Response:
+    """The progress of a load, or one answer when it has ended. Raises the Problem that ended it."""
+    if stream:
+        return resumable_stream(_frames(load, ignored))
+    await load.done()
+    return _json(load_frame(load, load.step, ignored))
 
 
 def load_frame(load: Load, step: LoadState, ignored: list[str]) -> dict[str, Any]:

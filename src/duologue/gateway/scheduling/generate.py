@@ -15,10 +15,11 @@ from typing import cast
 import anyio
 import msgspec
 
-from duologue.errors import Problem
+from duologue.errors import Busy, Problem
 from duologue.gateway.scheduling.lease import Lease
 from duologue.gateway.scheduling.pool import Pool
-from duologue.gateway.scheduling.prefix_digest import chain, opening
+from duologue.gateway.scheduling.prefix_digest import digests, size
+from duologue.request_parsing import parsing
 from duologue.values.events import Done, Failed, Queued, ReasoningDelta, TextDelta, ToolCallDelta
 from duologue.values.generate import Batch
 from duologue.values.requests import ChatRequest
@@ -59,11 +60,17 @@ class Generator:
         request_id: str = "",
         user: str = "local",
     ) -> AsyncIterator[AsyncIterator[Batch]]:
+        request = self._pool.addressed(request)
+        try:
+            opening, chain = await parsing(size(request), digests, request, user=user)
+        except Busy as busy:
+            yield self._refused(kind, busy)
+            return
         with self._pool.lease(
             request.model,
             kind=kind,
-            chain=chain(request),
-            opening=opening(request),
+            chain=chain,
+            opening=opening,
             need=count,
             ahead=kind == CALL,
             user=user,
@@ -81,9 +88,8 @@ class Generator:
                     self._cancel_prefills()
                     yield [(0, Queued(lease.ticket, place.position, place.wait, place.length))]
         except Problem as problem:
-            failed = Failed(problem.code, problem.message, problem.status, problem.param)
-            self._observe(kind, failed)
-            yield [(0, failed)]
+            async for batch in self._refused(kind, problem):
+                yield batch
             return
         waited = (self._clock() - start) * 1000
         log.debug("request %s has its slot after %.1f ms", request_id, waited)
@@ -113,16 +119,24 @@ class Generator:
             for _ in running:
                 self._observe(kind, Done("cancelled"))
 
-    async def ahead(self, request: ChatRequest) -> None:
+    async def _refused(self, kind: str, problem: Problem) -> AsyncGenerator[Batch]:
+        failed = Failed(problem.code, problem.message, problem.status, problem.param, problem.retry_after)
+        self._observe(kind, failed)
+        yield [(0, failed)]
+
+    async def ahead(self, request: ChatRequest, user: str) -> None:
         """Prefill the prompt of `request`, whose last message may still change, in the slot that its reply will prefer. Only if
         the engine supports it, a slot is idle and no request waits; a request that has to wait meanwhile cancels it."""
         cards = self._pool.cards()
         card = next((card for card in cards if not request.model or card.name == request.model), None)
         # Without the last message: it will be different in the real request, and the slot is chosen by the common prefix.
-        common = chain(request)[:-1]
+        try:
+            opening, chain = await parsing(size(request), digests, request, user=user)
+        except Busy:
+            return
         if card is None or "prefill" not in card.verbs or self._pool.scheduler.entries():
             return
-        with self._pool.lease(request.model, kind=AHEAD, chain=common, opening=opening(request)) as lease:
+        with self._pool.lease(request.model, kind=AHEAD, chain=chain[:-1], opening=opening) as lease:
             if not lease.idle:
                 return
             with anyio.CancelScope() as scope:

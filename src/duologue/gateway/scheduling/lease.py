@@ -101,9 +101,9 @@ class Lease:
                 self._granted, self._connection, self._idle = command, connection, list(slots)
             case Moved():
                 self._place = command
-            case Refused(_, code, message):
+            case Refused(_, code, message, retry_after):
                 problem = QueueFull if code == "queue_full" else Unavailable
-                self._refusal = problem(message, code=code)
+                self._refusal = problem(message, code=code, retry_after=retry_after)
         self._notifier.notify()
 
     def give_back(self) -> None:

@@ -17,6 +17,7 @@ import anyio.abc
 import msgspec
 
 from duologue.errors import Unavailable
+from duologue.fair_lane import FairLane
 from duologue.gateway.scheduling.lease import Lease
 from duologue.gateway.scheduling.scheduler import (
     NO_MODEL,
@@ -27,14 +28,16 @@ from duologue.gateway.scheduling.scheduler import (
     Scheduler,
     unloaded_message,
 )
+from duologue.gateway.scheduling.served_models import ServedModels
 from duologue.gateway.workers import process
 from duologue.gateway.workers.connection import WorkerConnection
 from duologue.gateway.workers.keeper import WorkerKeeper
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.notifier import Notifier
+from duologue.threads import Refusal
 from duologue.values.events import Failed
 from duologue.values.failures import STOPPING
-from duologue.values.requests import ChatRequest, ModelCard
+from duologue.values.requests import ChatRequest, ModelCard, UpstreamModel
 from duologue.wire.worker_protocol import Counted, LoadSpec
 
 REFRESH = 3.0
@@ -42,6 +45,12 @@ REFRESH = 3.0
 CANCELLED = "This request was cancelled while it waited in the queue."
 COUNT_PATIENCE = 10.0
 """Seconds that counting a prompt may take: a library that reads a long prompt blocks its engine for several."""
+COUNTING = 4
+"""Prompts that are counted at a time, one of each user: a worker counts them one after another."""
+TOO_MANY_COUNTS = Refusal(
+    "Too many prompts are being counted at once. Try again in a moment.",
+    "Counting other prompts took too long. Try again in a moment.",
+)
 
 
 class Pool:
@@ -71,9 +80,14 @@ class Pool:
         self._leases: dict[str, Lease] = {}
         self._stopping = False
         self._lease_ended = Notifier()
+        self._slot_released = Notifier()
+        self._counting = FairLane(COUNTING, 1, patience=None, refusal=TOO_MANY_COUNTS)
         self.workers: dict[str, WorkerStatus] = {}
+        """By name, those of the default model first."""
+        self._preferred = ""
         self._keepers: dict[str, WorkerKeeper] = {}
         self._numbers = itertools.count(len(load_specs))
+        self._served: tuple[object, ServedModels] = (None, ServedModels(()))
         self._tasks: anyio.abc.TaskGroup | None = None
         for number, load_spec in enumerate(load_specs):
             self._enrol(load_spec, port + number)
@@ -102,13 +116,13 @@ class Pool:
         try:
             if self._stopping:
                 lease.apply(Refused(lease.ticket, STOPPING.code, STOPPING.message), None)
-            elif not self.workers:
+            elif not self.served().all:
                 lease.apply(Refused(lease.ticket, "model_empty", NO_MODEL), None)
             else:
                 self._apply(
                     self.scheduler.request(
                         lease.ticket,
-                        self._model_key(model),
+                        self._queue_of(model),
                         self._clock(),
                         need=need,
                         kind=kind,
@@ -141,6 +155,7 @@ class Pool:
     def release(self, ticket: str, worker: str, slot: int) -> None:
         """Give a slot back."""
         self._apply(self.scheduler.release(ticket, worker, slot, self._clock()))
+        self._slot_released.notify()
 
     # ---- adding and removing workers
 
@@ -156,6 +171,7 @@ class Pool:
         # Ports of removed workers are used again; a worker that finds its port taken tries the next one.
         keeper = self._enrol(load_spec, self._port + number % process.PORTS_TRIED)
         keeper.status.added = True
+        self._order()
         self._tasks.start_soon(keeper.run)
         self._on_change()
         return keeper.status
@@ -164,16 +180,58 @@ class Pool:
         """Remove a worker: requests that wait for its model alone are refused, running ones end with `model_unloaded`. Returns
         when its process has ended. Raises KeyError."""
         status, keeper = self.workers.pop(name), self._keepers.pop(name)
-        self._apply(self.scheduler.worker_removed(name, self._clock()))
-        keeper.remove(Failed("model_unloaded", unloaded_message(status.model), 503))
+        message = _removed_message(status)
+        self._apply(self.scheduler.worker_removed(name, self._clock(), message))
+        keeper.remove(Failed("model_unloaded", message, 503))
         self._on_change()
         if self._tasks is not None:
             await keeper.wait_ended()
+
+    def prefer(self, model: str) -> None:
+        """Make a model the default, as long as it has a worker; otherwise, and with "", it is the first of the settings."""
+        self._preferred = model
+        self._order()
+        self._on_change()
+
+    def _order(self) -> None:
+        def is_other(status: WorkerStatus) -> bool:
+            # Of the models of a connected server one is put first where they get their names.
+            return (
+                not self._preferred
+                or bool(status.upstream)
+                or self._preferred
+                not in (
+                    status.model,
+                    status.card and status.card.name,
+                )
+            )
+
+        # In the order in which they were added, except for the preferred model.
+        views = sorted((keeper.status for keeper in self._keepers.values()), key=is_other)
+        self.workers = {status.worker: status for status in views}
+
+    async def retire(self, name: str) -> None:
+        """Remove a worker as soon as nothing runs on it, which may take hours; nothing new begins on it. It goes behind the
+        others, so that the first is the one that serves. Raises KeyError."""
+        self._keepers[name] = self._keepers.pop(name)
+        self._order()
+        self._apply(self.scheduler.worker_draining(name, self._clock()))
+        while name in self.workers and self.scheduler.busy(name):
+            await self._slot_released.wait()
+        if name in self.workers:
+            await self.remove(name)
 
     def restart(self, name: str) -> None:
         """Restart a worker at once. What it runs ends with `worker_restarted`; waiting requests keep their place. Raises
         KeyError."""
         self._keepers[name].restart()
+
+    def set_models(self, name: str, models: tuple[UpstreamModel, ...], warning: str = "") -> None:
+        """The models of the connected server that a worker serves, and what is wrong with the server. Raises KeyError."""
+        status = self.workers[name]
+        if (status.models, status.warning) != (models, warning):
+            status.models, status.warning = models, warning
+            self._on_change()
 
     def load_spec(self, name: str) -> LoadSpec:
         """What a worker loads. Raises KeyError."""
@@ -181,7 +239,7 @@ class Pool:
 
     def load_specs(self) -> list[LoadSpec]:
         """What each worker loads, the default model's first."""
-        return [keeper.load_spec for keeper in self._keepers.values()]
+        return [self._keepers[name].load_spec for name in self.workers]
 
     def _enrol(self, load_spec: LoadSpec, port: int) -> WorkerKeeper:
         keeper = WorkerKeeper(
@@ -189,35 +247,40 @@ class Pool:
         )
         status = keeper.status
         self.workers[status.worker], self._keepers[status.worker] = status, keeper
-        self._apply(self.scheduler.worker_starting(status.worker, status.model, self._clock()))
+        self._apply(self.scheduler.worker_starting(status.worker, status.queue, self._clock()))
         return keeper
 
     # ---- what the keepers report
 
     def worker_ready(self, status: WorkerStatus, slots: int) -> None:
-        self._apply(self.scheduler.worker_ready(status.worker, status.model, slots, self._clock()))
+        self._order()  # only now is the name known that the engine has for its model
+        self._apply(self.scheduler.worker_ready(status.worker, status.queue, slots, self._clock()))
 
     def worker_down(self, status: WorkerStatus) -> None:
         at = self._clock()
         if status.state == "failed":
-            self._apply(self.scheduler.worker_failed(status.worker, status.model, status.detail, at))
+            self._apply(self.scheduler.worker_failed(status.worker, status.queue, status.detail, at))
         else:
-            self._apply(self.scheduler.worker_starting(status.worker, status.model, at))
+            self._apply(self.scheduler.worker_starting(status.worker, status.queue, at))
+        self._slot_released.notify()
 
     def worker_changed(self) -> None:
         self._on_change()
 
     # ---- counting
 
-    async def count(self, request: ChatRequest) -> Counted:
-        """How many tokens a request's prompt has, as a worker of its model counts them, without a slot.
+    async def count(self, request: ChatRequest, user: str = "") -> Counted:
+        """How many tokens a request's prompt has, as a worker of its model counts them, without a slot. Users take turns.
 
         Raises Unavailable when no worker of the model is ready or none answers in time, WorkerLost when the worker
         ends meanwhile, Busy when too many are being counted, and the Problem of a template that rejects the messages.
         """
-        connection = self._counting_connection(self._model_key(request.model))
+        request = self.addressed(request)
+        self._counting_connection(request.model)  # what nobody can count is refused without a wait
         with anyio.move_on_after(COUNT_PATIENCE):
-            return await connection.count(request)
+            async with self._counting.turn(user):
+                counted = await self._counting_connection(request.model).count(request)
+                return self._with_context(counted, request.model)
         raise Unavailable(
             "The model is too busy to count this conversation. Try again in a moment.", code="count_timeout"
         )
@@ -226,9 +289,10 @@ class Pool:
         """The connection to the worker of this model that has the least to count."""
         if self._stopping:
             raise Unavailable(STOPPING.message, code=STOPPING.code)
-        if not self.workers:
+        if not self.served().all:
             raise Unavailable(NO_MODEL, code="model_empty")
-        serving = [keeper for keeper in self._keepers.values() if keeper.status.model == model]
+        queue = self._queue_of(model)
+        serving = [keeper for keeper in self._keepers.values() if keeper.status.queue == queue]
         connections = [
             keeper.connection
             for keeper in serving
@@ -239,23 +303,43 @@ class Pool:
         detail = next((keeper.status.detail for keeper in serving if keeper.status.detail), "")
         raise Unavailable(detail or f"No worker of the model {model!r} is ready.")
 
+    def _with_context(self, counted: Counted, model: str) -> Counted:
+        """A worker that serves all models of a server does not know the context of each."""
+        served = self.served().find(model)
+        if counted.context or served is None:
+            return counted
+        return msgspec.structs.replace(counted, context=served.card.context)
+
     # ---- views
 
     def cards(self) -> list[ModelCard]:
         """The models, the default first; those still loading with what is known of them."""
-        cards: dict[str, ModelCard] = {}
-        for status in self.workers.values():
-            if status.model not in cards or status.card is not None:
-                cards[status.model] = status.card or ModelCard(status.model, status.engine, 0)
-        return list(cards.values())
+        return list(self.served().cards)
+
+    def served(self) -> ServedModels:
+        """The models by the names that clients use. Made again only when a worker or its models have changed."""
+        of = [
+            self._preferred,
+            *((status.model, status.card, status.models, status.warning) for status in self.workers.values()),
+        ]
+        if of != self._served[0]:
+            self._served = (of, ServedModels(self.workers.values(), self._preferred))
+        return self._served[1]
+
+    def workers_of(self, model: str) -> list[WorkerStatus]:
+        """The workers that serve a model, by any of its names; those of the default model for an empty name."""
+        served = self.served().find(model)
+        return [status for status in self.workers.values() if status.queue == served.queue] if served else []
+
+    def find(self, name: str) -> ModelCard | None:
+        """The card of a model by any of its names; None if it is not served."""
+        served = self.served().find(name)
+        return None if served is None else served.card
 
     @property
     def ready(self) -> bool:
         """Whether a chat with the default model would be answered."""
-        first = next(iter(self.workers.values()), None)
-        return first is not None and any(
-            status.state == "ready" for status in self.workers.values() if status.model == first.model
-        )
+        return any(status.state == "ready" for status in self.workers_of(""))
 
     def now(self) -> float:
         """Seconds on the pool's clock, which the scheduler's times are on."""
@@ -302,9 +386,21 @@ class Pool:
                 assert connection is not None
             lease.apply(command, connection)
 
-    def _model_key(self, model: str) -> str:
-        """The scheduler's name for a model: the one in the worker's settings, whatever the engine calls it."""
-        for status in self.workers.values():
-            if not model or model == status.model or (status.card is not None and model == status.card.name):
-                return status.model
-        return model
+    def addressed(self, request: ChatRequest) -> ChatRequest:
+        """The request with what the model's server calls it, where that differs from what clients do."""
+        served = self.served().find(request.model)
+        if served is None or not served.upstream_model:
+            return request
+        return msgspec.structs.replace(request, model=served.card.name, upstream_model=served.upstream_model)
+
+    def _queue_of(self, model: str) -> str:
+        """The scheduler's line for a model; the name itself for one that nobody serves."""
+        served = self.served().find(model)
+        return model if served is None else served.queue
+
+
+def _removed_message(status: WorkerStatus) -> str:
+    """The sentence for requests that used or waited for a removed worker."""
+    if status.upstream:
+        return f"The server {status.upstream!r} was disconnected. Choose another model, or connect the server again."
+    return unloaded_message(status.model)

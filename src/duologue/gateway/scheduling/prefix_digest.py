@@ -6,9 +6,26 @@ from hashlib import blake2b
 
 import msgspec
 
+from duologue.values.messages import TextPart
 from duologue.values.requests import ChatRequest
 
+SMALL = 100
+"""Bytes of a message without its parts, as `size` counts them."""
+
 _encoder = msgspec.msgpack.Encoder(order="deterministic")
+
+
+def size(request: ChatRequest) -> int:
+    """About how many bytes the digests of a request are made of."""
+    return sum(
+        SMALL + sum(len(part.text if isinstance(part, TextPart) else part.data) for part in message.parts)
+        for message in request.messages
+    )
+
+
+def digests(request: ChatRequest) -> tuple[bytes, tuple[bytes, ...]]:
+    """The `opening` and the `chain` of a request."""
+    return opening(request), chain(request)
 
 
 def opening(request: ChatRequest) -> bytes:

@@ -18,7 +18,7 @@ from duologue.gateway.scheduling.eta import Estimator, waits
 Chain = tuple[bytes, ...]
 """Digests of a conversation's prefixes: item i stands for its first i + 1 messages."""
 
-SlotsState = Literal["starting", "ready", "failed"]
+SlotsState = Literal["starting", "ready", "draining", "failed"]
 
 
 class Granted(Struct, frozen=True):
@@ -39,11 +39,13 @@ class Moved(Struct, frozen=True):
 
 
 class Refused(Struct, frozen=True):
-    """The ticket will not be served, for this reason."""
+    """The ticket will not be served, for this reason. `retry_after`: when a place in the queue is likely to be free, in
+    seconds."""
 
     ticket: str
     code: str
     message: str
+    retry_after: float | None = None
 
 
 Command = Granted | Moved | Refused
@@ -159,8 +161,14 @@ class Scheduler:
                 refusals.append(refusal)
         return refusals + self._dispatch(at)
 
-    def worker_removed(self, name: str, at: float) -> list[Command]:
-        """The worker was removed. Requests for a model that no other worker has are refused."""
+    def worker_draining(self, name: str, at: float) -> list[Command]:
+        """The worker is going to be removed: what runs on it goes on, and nothing new begins."""
+        if (worker := self._workers.get(name)) is not None and worker.state == "ready":
+            worker.state = "draining"
+        return self._dispatch(at)
+
+    def worker_removed(self, name: str, at: float, message: str = "") -> list[Command]:
+        """The worker was removed. Requests for a model that no other worker has are refused with `message`."""
         if (removed := self._workers.pop(name, None)) is None:
             return []
         self._totals.pop(name, None)
@@ -169,7 +177,7 @@ class Scheduler:
             if (refusal := self._refusal(entry.ticket, entry.model)) is None:
                 continue
             if all(worker.model != removed.model for worker in self._workers.values()):
-                refusal = Refused(entry.ticket, "model_unloaded", unloaded_message(removed.model))
+                refusal = Refused(entry.ticket, "model_unloaded", message or unloaded_message(removed.model))
             del self._waiting[entry.ticket]
             refusals.append(refusal)
         return refusals + self._dispatch(at)
@@ -199,6 +207,7 @@ class Scheduler:
                     "queue_full",
                     f"The queue is full: {len(self._waiting)} requests are waiting. Try again in a moment, "
                     "or raise queue.limit.",
+                    min(self._remaining_of(model, at), default=None),
                 )
             ]
         self._waiting[ticket] = QueueEntry(ticket, model, max(1, need), kind, chain, at, ahead, opening)
@@ -327,7 +336,7 @@ class Scheduler:
 
     def _refusal(self, ticket: str, model: str) -> Refused | None:
         serving = [worker for worker in self._workers.values() if worker.model == model]
-        if any(worker.state != "failed" for worker in serving):
+        if any(worker.state not in ("failed", "draining") for worker in serving):
             return None
         detail = next((worker.detail for worker in serving if worker.detail), "")
         return Refused(ticket, "model_unavailable", detail or f"No worker serves the model {model!r}.")
@@ -337,16 +346,21 @@ class Scheduler:
         for entry in self._line():
             by_model.setdefault(entry.model, []).append(entry)
         for model, line in by_model.items():
-            remaining = [
-                self._remaining(slot, at)
-                for worker in self._workers.values()
-                if self._serves(worker, model)
-                for slot in worker.slots
-                if slot.ticket is not None
-            ]
-            estimates = waits(remaining, [self.estimator.expected(entry.kind) for entry in line])
+            estimates = waits(
+                self._remaining_of(model, at), [self.estimator.expected(entry.kind) for entry in line]
+            )
             for position, (entry, wait) in enumerate(zip(line, estimates, strict=True), start=1):
                 yield Moved(entry.ticket, position, round(wait, 1), len(line))
+
+    def _remaining_of(self, model: str, at: float) -> list[float]:
+        """Seconds until each busy slot of a model is free."""
+        return [
+            self._remaining(slot, at)
+            for worker in self._workers.values()
+            if self._serves(worker, model)
+            for slot in worker.slots
+            if slot.ticket is not None
+        ]
 
     def _remaining(self, slot: Slot, at: float) -> float:
         return self.estimator.remaining(slot.kind, at - slot.since)

@@ -13,37 +13,63 @@ from typing import Any, Literal
 import msgspec
 
 from duologue.config.voice import VoiceSettings
+from duologue.decoder.service import decode
 from duologue.errors import Problem, Unavailable, Unsupported
+from duologue.fair_lane import FairLane
 from duologue.gateway.scheduling.lease import Lease
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.voice_seats import NO_VOICE, SEAT
+from duologue.gateway.speech.voice_choice import CLONED, VoiceChoice, spoken_instead
+from duologue.gateway.speech.voice_library import VoiceLibrary
 from duologue.gateway.workers.worker_status import WorkerStatus
-from duologue.media.chunks import AudioChunks
-from duologue.media.decoding import decode
+from duologue.media.voice_sample import voice_sample_of
+from duologue.threads import Refusal
 from duologue.values import call_events
+from duologue.values.audio import HEARD_RATE, samples
+from duologue.values.custom_voice import is_custom
 from duologue.values.events import Failed
+from duologue.values.messages import AudioPart
+from duologue.values.requests import ModelCard
 from duologue.values.speech import (
     SpeechCard,
     SpeechEngineStatus,
     SpeechRequest,
     Transcript,
     TranscriptionRequest,
+    VoiceSample,
 )
 from duologue.values.transcripts import following, joined, later
 from duologue.wire import speech
 from duologue.wire.collected_reply import problem
+from duologue.wire.transcripts import RecordingTranscript
 
 State = Literal["absent", "loading", "ready", "failed"]
+TRANSCRIPTIONS = Refusal(
+    "Too many recordings are waiting to be transcribed. Try again in a moment.",
+    "Other recordings kept the recogniser busy for too long. Try again in a moment.",
+)
+SHARE_OF_A_USER = 4
+"""One user's transcriptions hold at most one of so many seats: a long recording holds its seat for minutes."""
 UNUSABLE = ("absent", "failed")
 """The states of an engine that cannot be used."""
 
 
 class SpeechService:
-    """Synthesis and transcription. `seats` None: the server has no voice."""
+    """Synthesis and transcription. `seats` None: the server has no voice; `library`: the voices that people recorded."""
 
-    def __init__(self, seats: Pool | None, settings: VoiceSettings | None = None) -> None:
+    def __init__(
+        self,
+        seats: Pool | None,
+        settings: VoiceSettings | None = None,
+        library: VoiceLibrary | None = None,
+    ) -> None:
         self.seats = seats
+        self.library = library
         self.settings = settings or VoiceSettings()
+        places = self.settings.seats
+        self._transcriptions = FairLane(
+            places, max(1, places // SHARE_OF_A_USER), patience=None, refusal=TRANSCRIPTIONS
+        )
 
     # ---- capabilities
 
@@ -76,8 +102,10 @@ class SpeechService:
             "detector": msgspec.to_builtins(card.detector),
             "recogniser": msgspec.to_builtins(card.recogniser),
             "speaker": msgspec.to_builtins(card.speaker),
+            "turn_end": msgspec.to_builtins(card.turn_end),
             "voices": msgspec.to_builtins(card.voices),
             "default_voice": self.settings.voice or card.default_voice,
+            "clones": card.clones,
             "limited": card.limited,
             "languages": list(card.hears),
             "partials": card.partials,
@@ -92,6 +120,14 @@ class SpeechService:
         )
         return {"voice": detects and hears and speaks, "speech": speaks, "transcription": hears}
 
+    @property
+    def hears(self) -> bool:
+        """Whether there is a recogniser, or one that is loading: requests wait for it."""
+        card = self.card
+        if card is None:
+            return self.status[0] == "loading"
+        return card.recogniser.standing not in UNUSABLE
+
     def require_speaker(self) -> None:
         """Raises Unsupported or Unavailable where speech synthesis is not available."""
         self._require("speaker")
@@ -103,6 +139,13 @@ class SpeechService:
     def resolve_voice(self, name: str) -> str:
         """The name of the loaded voice that `name` stands for. Raises NotFound."""
         return speech.resolve_voice(name, self.card, self.settings.voice)
+
+    def leaves_speaking_to(self, model: ModelCard, request: SpeechRequest) -> bool:
+        """Whether the model speaks the reply itself: it can, and nobody asked for a voice of this server or of a recording."""
+        if "audio" not in model.outputs or request.sample is not None or is_custom(request.voice):
+            return False
+        voices = self.card.voices if self.card is not None else ()
+        return all(voice.name != request.voice for voice in voices)
 
     def voice_for(self, request: SpeechRequest) -> str:
         """The name of the voice that will speak a request: its own, else one of its language, else the default one. "" while
@@ -118,6 +161,41 @@ class SpeechService:
                 if voice.language.lower().split("-")[:length] == language[:length]:
                     return voice.name
         return card.default_voice
+
+    async def choose_voice(
+        self, request: SpeechRequest, user: str, recording: AudioPart | None = None
+    ) -> tuple[SpeechRequest, VoiceChoice]:
+        """The request with its voice: a loaded one, a recorded one by its id, or `recording`, which came with the request.
+        Raises NotFound for a voice that there is not, BadRequest or TooLarge for a recording that cannot be used."""
+        asked = request.voice
+        custom = is_custom(asked) and self.library is not None
+        if recording is None and not custom:
+            spoken = msgspec.structs.replace(request, voice=self.resolve_voice(asked))
+            return spoken, VoiceChoice(spoken.voice, None, self.voice_for(spoken))
+        default = msgspec.structs.replace(request, voice=self.resolve_voice(""))
+        sample, name, note = None, "", CLONED
+        if recording is None and self.library is not None:
+            sample, name, note = await self.library.sample(user, asked), asked, ""
+        card = self.card
+        if card is not None and not card.clones:
+            return default, spoken_instead(default.voice, self.voice_for(default))
+        if recording is not None:
+            sample = VoiceSample(await decode(voice_sample_of, recording.data, recording.rate, user=user))
+        # While the speaker is loading nobody knows what it can: the worker then does it.
+        return msgspec.structs.replace(default, sample=sample), VoiceChoice(default.voice, sample, name, note)
+
+    async def with_text(
+        self, sample: VoiceSample | None, language: str, request_id: str
+    ) -> VoiceSample | None:
+        """The recording with what is said in it, where the speaker needs that and a recogniser can write it down. Waits for a
+        seat. Raises Problem."""
+        card = self.card
+        if sample is None or sample.text or card is None or not card.clones_by_text:
+            return sample
+        if card.recogniser.standing != "ready":
+            return sample
+        transcript = await self.transcribe(sample.pcm, request_id, language)
+        return msgspec.structs.replace(sample, text=transcript.text)
 
     def _with_language(self, request: SpeechRequest) -> SpeechRequest:
         """The request in the language of its voice where it names none: it decides how numbers are read."""
@@ -152,6 +230,8 @@ class SpeechService:
         it after the current clause. Raises Problem."""
         self.require_speaker()
         assert self.seats is not None
+        sample = await self.with_text(request.sample, request.language, request_id)
+        request = msgspec.structs.replace(request, sample=sample)
         with self.seats.lease(SEAT, kind="speech") as lease:
             await _wait_for_seat(lease)
             lease.begin(0, self._with_language(request), request_id)
@@ -159,30 +239,45 @@ class SpeechService:
 
     @asynccontextmanager
     async def transcribe_recording(
-        self, chunks: AudioChunks, request: TranscriptionRequest, request_id: str = ""
-    ) -> AsyncIterator[AsyncIterator[str | Transcript]]:
+        self,
+        chunks: AsyncIterator[bytes],
+        request: TranscriptionRequest,
+        request_id: str = "",
+        *,
+        user: str = "",
+    ) -> AsyncIterator[AsyncIterator[str | RecordingTranscript]]:
         """Transcribe a recording: its text in pieces, then the transcript of all of it. `request` has the options; its `pcm` is
-        replaced by one chunk after the other. Waits for a seat; leaving the context stops it. Raises Problem."""
+        replaced by one of `chunks` (16-bit mono, 16 kHz) after the other. Waits for the user's turn and a seat; leaving the context stops it. Raises
+        Problem."""
         self.require_recogniser()
-        assert self.seats is not None
-        with self.seats.lease(SEAT, kind="transcription") as lease:
-            await _wait_for_seat(lease)
-            async with aclosing(_transcribe_chunks(lease, chunks, request, request_id)) as pieces:
-                yield pieces
+        async with (
+            self._recogniser(user) as lease,
+            aclosing(_transcribe_chunks(lease, chunks, request, request_id)) as pieces,
+        ):
+            yield pieces
 
-    async def transcribe(self, pcm: bytes, request_id: str = "", language: str = "") -> Transcript:
-        """Transcribe a short recording (16-bit mono, 16 kHz). Waits for a seat. Raises Problem."""
+    async def transcribe(
+        self, pcm: bytes, request_id: str = "", language: str = "", *, user: str = ""
+    ) -> Transcript:
+        """Transcribe a short recording (16-bit mono, 16 kHz). Waits for the user's turn and a seat. Raises Problem."""
         self.require_recogniser()
-        assert self.seats is not None
         request = TranscriptionRequest(pcm, language or self.settings.language)
-        with self.seats.lease(SEAT, kind="transcription") as lease:
-            await _wait_for_seat(lease)
+        async with self._recogniser(user) as lease:
             lease.begin(0, request, request_id)
             transcript = Transcript("")
             async for event in _events(lease):
                 if isinstance(event, call_events.TranscriptText) and event.transcript is not None:
                     transcript = event.transcript
             return transcript
+
+    @asynccontextmanager
+    async def _recogniser(self, user: str) -> AsyncIterator[Lease]:
+        """A seat for a transcription of this user."""
+        assert self.seats is not None
+        async with self._transcriptions.turn(user):
+            with self.seats.lease(SEAT, kind="transcription", user=user) as lease:
+                await _wait_for_seat(lease)
+                yield lease
 
 
 class OpenSpeech:
@@ -222,12 +317,12 @@ async def _events(lease: Lease) -> AsyncGenerator[call_events.CallEvent]:
 
 
 async def _transcribe_chunks(
-    lease: Lease, chunks: AudioChunks, request: TranscriptionRequest, request_id: str
-) -> AsyncGenerator[str | Transcript]:
+    lease: Lease, chunks: AsyncIterator[bytes], request: TranscriptionRequest, request_id: str
+) -> AsyncGenerator[str | RecordingTranscript]:
     """Transcribe one chunk after the other in the same seat."""
     parts: list[Transcript] = []
     previous, start = "", 0.0
-    while pcm := await decode(chunks.next_chunk):
+    async for pcm in chunks:
         # The session's last event precedes the message that frees its seat: wait for that before the next chunk begins.
         while not lease.idle and parts:
             await lease.take()
@@ -241,5 +336,5 @@ async def _transcribe_chunks(
                 elif event.text:
                     yield following(previous, event.text)
                     previous = event.text
-        start = chunks.seconds
-    yield joined(parts)
+        start += samples(pcm) / HEARD_RATE
+    yield RecordingTranscript(joined(parts), start)

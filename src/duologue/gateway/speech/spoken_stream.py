@@ -152,7 +152,16 @@ class _SpokenReply:
 
     async def _fail(self, problem: Problem) -> None:
         try:
-            await self._send.send([(0, Failed(problem.code, problem.message, problem.status, problem.param))])
+            await self._send.send(
+                [
+                    (
+                        0,
+                        Failed(
+                            problem.code, problem.message, problem.status, problem.param, problem.retry_after
+                        ),
+                    )
+                ]
+            )
         except anyio.ClosedResourceError:
             log.debug(
                 "request %s ended before its failure could be sent: %s", self._request_id, problem.message

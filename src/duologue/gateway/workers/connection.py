@@ -24,6 +24,8 @@ from duologue.values.speech import SpeechRequest, TranscriptionRequest
 from duologue.wire import worker_protocol
 
 log = logging.getLogger(__name__)
+UNENCODABLE = (OverflowError, UnicodeEncodeError)
+"""What the encoder raises for an integer beyond 64 bits and for half of a surrogate pair."""
 
 OPEN_TIMEOUT = 600.0
 """Seconds from a worker's start to its first message. A dead worker is noticed at once by its closed socket."""
@@ -230,11 +232,11 @@ class WorkerConnection:
             stream.deliver((self._refusal,))
             stream.close()
             return stream
-        self._streams[number] = stream
         if isinstance(request, ChatRequest):
             self._post(number, worker_protocol.Begin(number, slot, request, request_id))
         else:
             self._post(number, worker_protocol.Open(number, slot, request, request_id))
+        self._streams[number] = stream
         return stream
 
     @property
@@ -250,8 +252,8 @@ class WorkerConnection:
         if len(self._counts) >= worker_protocol.MAX_COUNTS:
             raise Busy("Too many prompts are being counted at once. Try again in a moment.")
         number, self._next_number = self._next_number, self._next_number + 1
-        pending = self._counts[number] = _PendingCount()
         self._post(number, worker_protocol.Count(number, request))
+        pending = self._counts[number] = _PendingCount()
         await pending.answered.wait()
         if pending.result is None:
             raise _count_problem(self._refusal or WORKER_LOST)
@@ -317,7 +319,7 @@ class WorkerConnection:
         try:
             while True:
                 for part in _split(await outbox.take()):
-                    await socket.send(worker_protocol.encode(part))
+                    await socket.send(_frame(part))
         except ConnectionClosed:
             self._lose()
             scope.cancel()
@@ -394,3 +396,21 @@ def _split(messages: list[worker_protocol.Down]) -> Iterator[Sequence[worker_pro
     for message in messages:
         if isinstance(message, worker_protocol.Fragment):
             yield [message]
+
+
+def _frame(messages: Sequence[worker_protocol.Down]) -> bytes:
+    """One frame of these messages, without any that cannot be encoded: such a one came from a single client, and once took
+    every call of the worker with it."""
+    try:
+        return worker_protocol.encode(messages)
+    except UNENCODABLE:
+        return worker_protocol.encode([message for message in messages if _can_be_encoded(message)])
+
+
+def _can_be_encoded(message: worker_protocol.Down) -> bool:
+    try:
+        worker_protocol.encode([message])
+    except UNENCODABLE as error:
+        log.error("a %s for a worker was dropped: %s", type(message).__name__, error)
+        return False
+    return True

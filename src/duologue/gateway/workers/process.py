@@ -6,8 +6,6 @@ Owns the process, its listening socket, and the pipe that closes when the gatewa
 from __future__ import annotations
 
 import logging
-import os
-import signal
 import socket
 import subprocess
 import sys
@@ -18,6 +16,7 @@ import anyio
 import msgspec
 from anyio.abc import Process
 
+from duologue import process_limits
 from duologue.errors import StartFailed
 from duologue.wire.worker_protocol import LoadSpec
 
@@ -32,26 +31,12 @@ GIVE_UP = 3
 """After this many starts in a row that ended before the worker was ready, requests no longer wait for it."""
 
 
-def backoff(failures: int) -> float:
-    """Seconds to wait before the next start, after this many quick ends in a row: 0, 0.5, 1, 2, ... 30."""
-    return 0.0 if failures <= 1 else min(30.0, 0.5 * 2.0 ** (failures - 2))
-
-
 def retry(failures: int) -> float:
     """Seconds to wait before a model that could not be loaded is tried again: 30, 60, 120, 240, 300 ...
 
     The reason may have gone by then: another process has freed its memory, a disk is mounted again.
     """
     return min(300.0, 30.0 * 2.0 ** (failures - 1))
-
-
-def ending(returncode: int | None) -> str:
-    """How a process ended, for the log."""
-    if returncode is None:
-        return "it was still running"
-    if returncode >= 0:
-        return f"exit code {returncode}"
-    return f"signal {-returncode}, {signal.strsignal(-returncode)}"
 
 
 def listen(port: int) -> socket.socket:
@@ -106,7 +91,7 @@ async def started(
             # Ctrl-C goes to the whole process group of the terminal. The gateway handles it and stops its workers itself.
             start_new_session=True,
             # The operator's settings, including the key, stay in the gateway: a worker gets only its load spec.
-            env={key: value for key, value in os.environ.items() if not key.startswith("DUOLOGUE_")}
+            env=process_limits.inherited_environment()
             | {
                 "DUOLOGUE_WORKER_SECRET": secret,
                 "DUOLOGUE_WORKER_LOG": ":".join(log_settings),
@@ -117,6 +102,7 @@ async def started(
     finally:
         # Only the worker may hold the socket, so that connections break when it dies.
         listener.close()
+    process_limits.set_oom_score(process.pid, process_limits.WORKER)
     log.info("worker %s started: process %d, port %d", load_spec.worker, process.pid, bound_port)
     try:
         yield WorkerProcess(process, bound_port)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from msgspec import Struct
 
-from duologue.values.requests import ModelCard
+from duologue.values.requests import ModelCard, UpstreamModel
 from duologue.values.speech import SpeechCard
 
 
@@ -34,3 +36,25 @@ class WorkerStatus(Struct):
     """How its process last ended, for the log."""
     added: bool = False
     """Whether it was loaded at run time and is not in the settings."""
+    upstream: str = ""
+    """The name of the connected server whose models it serves, all of them; empty for a worker with one model."""
+    models: tuple[UpstreamModel, ...] = ()
+    """The models of the connected server."""
+    warning: str = ""
+    """What is wrong with the connected server, as last seen."""
+
+    @property
+    def runs_on(self) -> str:
+        """The device it runs on by its own word; until it is ready, or where its engine does not know, the one of the settings."""
+        return (self.card.device if self.card is not None else "") or self.device
+
+    @property
+    def gpu(self) -> int | None:
+        """The number of its graphics card, if it runs on exactly one."""
+        card = re.fullmatch(r"cuda:(\d+)", self.card.device) if self.card is not None else None
+        return int(card[1]) if card else None
+
+    @property
+    def queue(self) -> str:
+        """The line in which requests wait for it: that of its model, or one for all models of its server, which share slots."""
+        return f"server {self.upstream}" if self.upstream else self.model

@@ -82,7 +82,7 @@ def read(path: Path) -> GgufHeader:
     metadata: Metadata | None = None
     size = 0
     for part in paths:
-        read_metadata, tensors, bytes_ = _read_checked(part)
+        read_metadata, tensors, bytes_ = read_checked(part)
         metadata = metadata or read_metadata
         infos += tensors
         size += bytes_
@@ -129,8 +129,8 @@ def _folder_sentence(path: Path) -> str:
     return f"{path} is a folder without any .gguf file. Name a GGUF model file."
 
 
-def _read_checked(path: Path) -> tuple[Metadata, list[TensorInfo], int]:
-    """Metadata, tensors and size of one file, after a check that its tensors are inside it."""
+def read_checked(path: Path) -> tuple[Metadata, list[TensorInfo], int]:
+    """Metadata, tensors and size of one file, after a check that its tensors are inside it. Raises StartFailed."""
     try:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size

@@ -30,6 +30,8 @@ KEPT_ARRAY = 4_096
 """Longer arrays are skipped: only per-block numbers are of interest, and single tokens of a vocabulary."""
 MAX_KEPT = 64 * 1024 * 1024
 """Bytes of all texts and arrays in memory together."""
+ELEMENT = 32
+"""Bytes that an element of an array takes in memory, besides its own."""
 MAX_DIMENSIONS = 8
 
 STRING, ARRAY = 8, 9
@@ -65,6 +67,7 @@ class TensorInfo(Struct, frozen=True):
     type: int
     offset: int
     size: int | None
+    shape: tuple[int, ...] = ()
 
 
 class LongArray(Struct, frozen=True):
@@ -217,7 +220,7 @@ def _array(reader: _Reader, key: str) -> Value:
     if count > KEPT_ARRAY:
         reader.skip(count * scalar.size)
         return LongArray(count)
-    data = reader.take_limited(count * scalar.size)
+    data = reader.take_limited(count * scalar.size, ELEMENT * count)
     return tuple(value for (value,) in scalar.iter_unpack(data))
 
 
@@ -226,10 +229,11 @@ def _tensor(reader: _Reader) -> TensorInfo:
     (dimensions,) = U32.unpack(reader.take(4))
     if dimensions > MAX_DIMENSIONS:
         raise Unreadable(f"has a tensor of {dimensions:,} dimensions; it is damaged. Fetch it again.")
-    elements = prod(number for (number,) in U64.iter_unpack(reader.take(8 * dimensions)))
+    shape = tuple(number for (number,) in U64.iter_unpack(reader.take(8 * dimensions)))
+    elements = prod(shape)
     (kind,) = U32.unpack(reader.take(4))
     (offset,) = U64.unpack(reader.take(8))
-    return TensorInfo(name, elements, kind, offset, tensor_size(kind, elements))
+    return TensorInfo(name, elements, kind, offset, tensor_size(kind, elements), shape)
 
 
 class _Reader:
@@ -253,9 +257,9 @@ class _Reader:
         self.position += count
         return data
 
-    def take_limited(self, count: int) -> bytes:
-        """The next `count` bytes, counted towards MAX_KEPT."""
-        self._kept += count
+    def take_limited(self, count: int, overhead: int = 0) -> bytes:
+        """The next `count` bytes, counted towards MAX_KEPT with what their values take besides."""
+        self._kept += count + overhead
         if self._kept > MAX_KEPT:
             raise Unreadable(
                 f"holds more than {MAX_KEPT:,} bytes of description; it is damaged. Fetch it again."

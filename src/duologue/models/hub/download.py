@@ -78,11 +78,7 @@ def download(connection: HubConnection, source: Source, target: Path, watch: Wat
     except BrokenPipeError:
         raise  # the progress is written to a closed pipe; that is not an error of the disk
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise disk_full(target.parent, 0) from error
-        raise Problem(
-            f"{target.parent} cannot be written: {error.strerror}.", code="write_failed", status=500
-        ) from error
+        raise write_problem(target.parent, error) from error
 
 
 def check_disk(folder: Path, needed: int) -> None:
@@ -92,19 +88,27 @@ def check_disk(folder: Path, needed: int) -> None:
         raise disk_full(folder, needed)
 
 
+def write_problem(folder: Path, error: OSError) -> Problem:
+    """What to say when a file in `folder` could not be written: `disk_full`, or `write_failed`."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return disk_full(folder, 0)
+    return Problem(f"{folder} cannot be written: {error.strerror}.", code="write_failed", status=500)
+
+
 def disk_full(folder: Path, needed: int) -> Problem:
     there = next(parent for parent in (folder, *folder.parents) if parent.exists())
-    free = gigabytes(shutil.disk_usage(there).free)
+    free = shutil.disk_usage(there).free
     need = (
         f"The download needs {gigabytes(needed)} and some free space besides, but only"
         if needed
         else "Writing failed for lack of space:"
     )
     return Problem(
-        f"{need} {free} are free on the disk of {folder}. Make room (`duologue models list` shows what is there, "
+        f"{need} {gigabytes(free)} are free on the disk of {folder}. Make room (`duologue models list` shows what is there, "
         "`duologue models rm NAME` removes), or give another folder by --data.",
         code="disk_full",
         status=507,
+        values={"needed": needed, "free": free, "folder": str(folder)},
     )
 
 
@@ -220,8 +224,12 @@ class _Part:
         """Write the record of the content, before any of its bytes."""
         if content != self.content:
             temporary = self._record.with_name(self._record.name + ".new")
-            temporary.write_bytes(msgspec.json.encode(content))
-            temporary.replace(self._record)
+            try:
+                temporary.write_bytes(msgspec.json.encode(content))
+                temporary.replace(self._record)
+            except OSError:
+                temporary.unlink(missing_ok=True)
+                raise
             self.content = content
 
     def write(self, piece: bytes) -> None:

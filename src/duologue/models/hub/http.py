@@ -1,12 +1,14 @@
 """HTTP requests to a hub or another server with models: redirects, errors and retries.
 
-Used by `pull` and `download`. Owns which addresses are allowed (https, http only on loopback), which server receives the
-token (the hub's own origin, never the target of a redirect), and the sentence for each status.
+Used by `pull` and `download`. Owns which addresses are allowed (https, http only on loopback), where redirects may lead (no nearer to
+this machine than the address that was asked for), which server receives the token (the hub's own origin, never the
+target of a redirect), and the sentence for each status.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import socket
 import time
 from collections import deque
@@ -26,6 +28,7 @@ from duologue.errors import (
     Unauthorized,
     Unavailable,
 )
+from duologue.models.hub.reach import Reach, reach_of
 from duologue.models.hub.reference import HUB, check_address, is_loopback, redact_url
 from duologue.models.hub.resume import Stopped
 
@@ -33,6 +36,10 @@ Result = TypeVar("Result")
 
 TIMEOUT = httpx.Timeout(60.0, connect=15.0)
 MAX_REDIRECTS = 5
+OTHER_SOURCES = (
+    "A mirror is named by HF_ENDPOINT; without a network, put a GGUF file into the data folder's models."
+)
+"""What helps where the hub cannot be reached."""
 ATTEMPTS = 6
 """Attempts in a row without any new bytes; a download that progresses between failures is retried without limit."""
 FIRST_ATTEMPTS = 3
@@ -77,6 +84,8 @@ class HubConnection:
         self._notice = notice
         self.stopped = False
         self._sockets: deque[socket.socket] = deque(maxlen=TRACKED_SOCKETS)
+        self._reached: dict[str, Reach] = {}
+        """Hosts that were connected to directly, and where they were."""
         # The environment's proxies are for other machines, not for a server on this one.
         self._client = httpx.Client(
             timeout=TIMEOUT,
@@ -150,27 +159,55 @@ class HubConnection:
     def _follow(self, url: str, headers: Mapping[str, str]) -> httpx.Response:
         """The first response that is not a redirect."""
         address = httpx.URL(check_address(url))
-        loopback_allowed = is_loopback(address.host)
+        nearest = Reach.MACHINE
         for _ in range(MAX_REDIRECTS + 1):
             all_headers = dict(headers)
             if self._token and _origin(address) == self._origin:
                 all_headers["Authorization"] = f"Bearer {self._token}"
+            host = address.raw_host.decode("ascii")
+            if self._reach(host) > nearest:
+                raise _leads_inside(url)
+            trace = self._tracer(url, host, nearest)
             request = self._client.build_request(
-                "GET", address, headers=all_headers, extensions={"trace": self._trace}
+                "GET", address, headers=all_headers, extensions={"trace": trace}
             )
             response = self._client.send(request, stream=True)
+            nearest = min(nearest, self._reach(host))
             location = response.headers.get("location")
             if response.status_code not in (301, 302, 303, 307, 308) or not location:
                 return response
             response.close()
             address = address.join(location)
             check_address(str(address))
-            if is_loopback(address.host) and not loopback_allowed:
-                raise BadRequest(
-                    f"{redact_url(url)} redirects to an address on this machine; that is not followed.",
-                    code="address_refused",
-                )
         raise EngineFailed(f"{redact_url(url)} redirects without end.", code="hub_failed")
+
+    def _reach(self, host: str) -> Reach:
+        """How near this host is; a name that only a proxy has connected to counts as public."""
+        reach = reach_of(host)
+        return self._reached.get(host, Reach.PUBLIC) if reach is None else reach
+
+    def _tracer(self, url: str, host: str, nearest: Reach) -> Callable[[str, Mapping[str, Any]], None]:
+        """The trace of one request to `host`, which the request for `url` has led to; it may be as near as `nearest`."""
+        connecting = ""
+
+        def trace(step: str, facts: Mapping[str, Any]) -> None:
+            nonlocal connecting
+            self._trace(step, facts)
+            if step.endswith(".connect_tcp.started"):
+                connecting = str(facts["host"])
+            elif step.endswith(".connect_tcp.complete") and connecting == host:  # else it is a proxy
+                stream = facts["return_value"]
+                try:
+                    reach = reach_of(str(stream.get_extra_info("server_addr")[0]))
+                except OSError as error:  # it has hung up already
+                    raise httpx.ConnectError(str(error)) from error
+                assert reach is not None, "a peer has an address"
+                self._reached[host] = reach
+                if reach > nearest:
+                    stream.close()
+                    raise _leads_inside(url)
+
+        return trace
 
     def _trace(self, step: str, facts: Mapping[str, Any]) -> None:
         """Called by httpx at every step of a request: remembers its socket, and raises Stopped."""
@@ -193,7 +230,9 @@ class HubConnection:
         wait = response.headers.get("retry-after", "")
         if response.status_code in (408, 425, 429) or response.status_code >= 500:
             reason = f"{response.url.host} answered {response.status_code}."
-            raise TransientFailure(reason, problem, float(wait) if wait.isdigit() else None)
+            raise TransientFailure(
+                reason, problem, float(wait) if re.fullmatch(r"[0-9]{1,9}", wait) else None
+            )
         raise problem
 
 
@@ -244,14 +283,19 @@ def refusal(status: int, reason: str, subject: str, *, host: str, has_token: boo
     )
 
 
+def _leads_inside(url: str) -> BadRequest:
+    return BadRequest(
+        f"{redact_url(url)} redirects to an address on this machine or in its network; that is not followed.",
+        code="address_refused",
+    )
+
+
 def _unreachable(host: str, error: Exception) -> TransientFailure:
     kind = "no answer" if isinstance(error, httpx.TimeoutException) else str(error) or type(error).__name__
     connected = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError)
     what = f"The connection to {host} broke" if connected else f"{host} cannot be reached"
     problem = Unavailable(
-        f"{what} ({kind}). Is there a network here? A mirror is named by HF_ENDPOINT; without a network, put a GGUF "
-        "file into the data folder's models.",
-        code="hub_unreachable",
+        f"{what} ({kind}). Is there a network here? {OTHER_SOURCES}", code="hub_unreachable"
     )
     return TransientFailure(f"{what}.", problem)
 

@@ -6,23 +6,46 @@ check that it fits, download it, read its header.
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
 from msgspec import Struct
 
-from duologue.errors import BadRequest, Problem
-from duologue.models.catalogue import BUNDLED, PART, list_models, model_name
+from duologue.errors import BadRequest, EngineFailed, Problem
+from duologue.models.catalogue import (
+    BUNDLED,
+    PART,
+    is_projector,
+    list_models,
+    model_name,
+    projector_name,
+)
 from duologue.models.fit import Hardware, memory_needed
 from duologue.models.gguf.header import NOT_FOR_CHAT, GgufHeader, read
+from duologue.models.gguf.projector import read_projector
 from duologue.models.hub.download import Source, Watch, check_disk, download
 from duologue.models.hub.http import HubConnection
 from duologue.models.hub.reference import HubReference, Reference, UrlReference, check_file_name
-from duologue.models.hub.repository import HubFile, Repository, Variant, choose, gigabytes, parse_repository
+from duologue.models.hub.repository import (
+    HubFile,
+    Repository,
+    Variant,
+    choose,
+    gigabytes,
+    parse_repository,
+    projector_of,
+)
 from duologue.models.hub.resume import Content
+from duologue.models.projectors import candidates
+from duologue.models.recommended import BY_FILE
 
 LARGEST_LISTING = 16 * 1024 * 1024
 """Bytes of the hub's description of one repository; large ones have some hundred kilobytes."""
+
+LISTING_SECONDS = 60.0
+"""How long it may take to arrive."""
 
 
 class DownloadPlan(Struct, frozen=True):
@@ -52,12 +75,33 @@ class PulledModel(Struct, frozen=True):
         return model_name(self.header.path)
 
 
+def pull_model(
+    connection: HubConnection,
+    reference: Reference,
+    folder: Path,
+    probe_hardware: Callable[[], Hardware],
+    watch: Watch,
+    planned: Callable[[DownloadPlan], None],
+) -> PulledModel:
+    """All steps for one model, unless its file is here. `planned` gets what will be downloaded. Raises Problem."""
+    if (there := find_pulled(reference, folder)) is not None:
+        return there
+    plan = plan_download(connection, reference, probe_hardware())
+    planned(plan)
+    return download_model(connection, plan, folder, watch)
+
+
 def find_pulled(reference: Reference, folder: Path) -> PulledModel | None:
-    """The recommended model of the reference, if its file is here: no network is needed then."""
+    """The recommended model of the reference, if its files are here: no network is needed then."""
     if not isinstance(reference, HubReference) or not reference.expected:
         return None
     path = folder / PurePosixPath(reference.expected).name
-    return PulledModel(read(path), was_there=True, checked=False) if path.is_file() else None
+    if not path.is_file():
+        return None
+    known = BY_FILE.get(path.name)
+    if known is not None and (known.vision or known.sound) and not candidates(path):
+        return None  # its projector is missing: it was downloaded when GGUF models could only read
+    return PulledModel(read(path), was_there=True, checked=False)
 
 
 def plan_download(connection: HubConnection, reference: Reference, hardware: Hardware) -> DownloadPlan:
@@ -79,21 +123,28 @@ def describe(connection: HubConnection, reference: HubReference) -> Repository:
     def request() -> bytes:
         with connection.get(url, f"repository {reference.repository}") as response:
             body = bytearray()
+            until = time.monotonic() + LISTING_SECONDS
             for piece in response.iter_raw():
                 body += piece
-                if len(body) > LARGEST_LISTING:
-                    raise BadRequest(f"The hub's answer about {reference.repository} has no end.")
+                if len(body) > LARGEST_LISTING or time.monotonic() > until:
+                    raise EngineFailed(
+                        f"The hub's answer about {reference.repository} has no end.",
+                        code="hub_failed",
+                        status=502,
+                    )
             return bytes(body)
 
     return parse_repository(reference.repository, connection.with_retries(request))
 
 
 def download_model(connection: HubConnection, plan: DownloadPlan, folder: Path, watch: Watch) -> PulledModel:
-    """Download the missing files of `plan` into `folder` and read the model's header. Raises Problem.
+    """Download the missing files of `plan` into `folder` and read the headers. Raises Problem.
 
-    A split model's first part comes last, so that the model appears under its name only when it is complete.
+    A split model's first part comes last, so that the model appears under its name only when it is complete. A projector
+    that is there stays.
     """
     targets = [(folder / name, source) for name, source in plan.files]
+    targets = [(path, source) for path, source in targets if not (is_projector(path) and path.exists())]
     was_there = _is_there(targets, folder)
     if not was_there:
         check_disk(folder, max(0, plan.size - sum(_bytes_on_disk(target) for target, _ in targets)))
@@ -106,6 +157,9 @@ def download_model(connection: HubConnection, plan: DownloadPlan, folder: Path, 
             ) from error
         for target, source in reversed(targets):
             download(connection, source, target, watch)
+        for target, _ in targets:
+            if is_projector(target):
+                _check_projector(target)
     first = targets[0][0]
     checked = all(source.content.sha256 for _, source in targets)
     return PulledModel(_header(first, targets, was_there), was_there, checked and not was_there)
@@ -129,9 +183,17 @@ def _plan_of(
             f"{variant.files[0].name} has {gigabytes(variant.size)}, but only {gigabytes(room)} of memory are free "
             "here now: it may not start, or be very slow."
         )
+    files = [(file.name, source(file, number)) for number, file in enumerate(variant.files, 1)]
+    size = variant.size
+    if (projector := projector_of(repository, variant)) is not None:
+        name = projector_name(variant.files[0].name)
+        url = f"{hub}/{repository.name}/resolve/{quote(revision)}/{quote(projector.path)}"
+        content = Content(projector.size, projector.sha256)
+        files.append((name, Source(url, f"{name} (projector)", content)))
+        size += projector.size
     return DownloadPlan(
-        tuple((file.name, source(file, number)) for number, file in enumerate(variant.files, 1)),
-        variant.size,
+        tuple(files),
+        size,
         variant.quantisation,
         repository.licence,
         warning,
@@ -179,6 +241,19 @@ def _bytes_on_disk(target: Path) -> int:
     """Bytes of a target that are on the disk already."""
     part = target.with_name(target.name + PART)
     return sum(path.stat().st_size for path in (target, part) if path.exists())
+
+
+def _check_projector(path: Path) -> None:
+    """Raises Problem for a projector that cannot be read, and removes it."""
+    try:
+        read_projector(path)
+    except Problem as problem:
+        path.unlink(missing_ok=True)
+        raise Problem(
+            f"The downloaded projector cannot be used, and was removed: {problem.message}",
+            code="model_unusable",
+            status=502,
+        ) from problem
 
 
 def _header(first: Path, targets: list[tuple[Path, Source]], was_there: bool) -> GgufHeader:

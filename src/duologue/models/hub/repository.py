@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 import msgspec
 from msgspec import Struct, field
 
 from duologue.errors import BadRequest, EngineFailed, ModelNotFound
+from duologue.models.catalogue import PROJECTOR, is_projector
 from duologue.models.fit import Hardware, memory_needed
 from duologue.models.gguf.header import SPLIT
 from duologue.models.recommended import BILLION, MILLION
@@ -29,6 +30,9 @@ PREFERRED = (
 )  # fmt: skip
 """The order of preference without a choice by the user: four bits lose little and run everywhere, then more bits; fewer
 than four only where memory is short."""
+PROJECTOR_KINDS = ("F16", "Q8_0", "BF16", "F32")
+"""The order of preference among the projectors of a model; one is small, and four bits cost it more than they cost a model."""
+LONGEST_PATH = 1024
 SHA256 = re.compile(r"^[0-9a-f]{64}$")
 COMMIT = re.compile(r"^[0-9a-f]{7,64}$")
 
@@ -97,7 +101,7 @@ def parse_repository(name: str, body: bytes) -> Repository:
     """The repository `name` from the hub's JSON. Raises EngineFailed for anything else."""
     try:
         info = msgspec.json.decode(body, type=_Info)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise EngineFailed(
             f"The hub's answer about {name} cannot be understood ({error}). Is HF_ENDPOINT the address of a hub?",
             code="hub_failed",
@@ -107,10 +111,14 @@ def parse_repository(name: str, body: bytes) -> Repository:
     return Repository(
         name=name,
         commit=info.sha if COMMIT.match(info.sha) else "",
-        files=tuple(_file(sibling) for sibling in info.siblings if sibling.rfilename.isprintable()),
+        files=tuple(_file(sibling) for sibling in info.siblings if _is_path(sibling.rfilename)),
         licence=plain(", ".join(licence) if isinstance(licence, list) else licence or ""),
         architecture=plain(info.gguf.architecture if info.gguf else ""),
     )
+
+
+def _is_path(text: str) -> bool:
+    return len(text) <= LONGEST_PATH and text.isprintable()
 
 
 def plain(text: str, limit: int = 60) -> str:
@@ -135,7 +143,8 @@ def variants(files: Iterable[HubFile]) -> list[Variant]:
             whole = (str(PurePosixPath(file.path).with_name(split["stem"])), int(split["count"]))
             parts.setdefault(whole, {})[int(split["part"])] = file
     for (_, count), numbered in parts.items():
-        if sorted(numbered) == list(range(1, count + 1)):
+        # The length first: a listing can claim a hundred thousand parts for each of its files.
+        if len(numbered) == count and sorted(numbered) == list(range(1, count + 1)):
             files_ = tuple(numbered[number] for number in sorted(numbered))
             result.append(Variant(files_, quantisation_of(files_[0])))
     return result
@@ -143,7 +152,25 @@ def variants(files: Iterable[HubFile]) -> list[Variant]:
 
 def _is_model(file: HubFile) -> bool:
     name = file.name.lower()
-    return name.endswith(".gguf") and "mmproj" not in name and "imatrix" not in name
+    return name.endswith(".gguf") and PROJECTOR not in name and "imatrix" not in name
+
+
+def projector_of(repository: Repository, variant: Variant) -> HubFile | None:
+    """The projector through which the model of a repository sees or hears; None where it has none. Of several the one in 16 bits,
+    which every processor reads quickly."""
+    own = PurePosixPath(variant.files[0].path).parent
+    found = [
+        file
+        for file in repository.files
+        if is_projector(Path(file.name)) and "imatrix" not in file.name.lower()
+    ]
+
+    def order(file: HubFile) -> tuple[bool, int, str]:
+        kind = quantisation_of(file)
+        place = PROJECTOR_KINDS.index(kind) if kind in PROJECTOR_KINDS else len(PROJECTOR_KINDS)
+        return (PurePosixPath(file.path).parent != own, place, file.path)
+
+    return min(found, key=order, default=None)
 
 
 def quantisation_of(file: HubFile) -> str:

@@ -14,7 +14,8 @@ from msgspec import Struct
 
 from duologue.errors import EngineFailed
 
-CONTENT_RANGE = re.compile(r"^bytes (\d+)-(\d+)/(\d+)$")
+CONTENT_RANGE = re.compile(r"^bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})$")
+LENGTH = re.compile(r"^[0-9]{1,18}$")
 
 
 class Stopped(Exception):
@@ -89,9 +90,9 @@ def read_reply(
         reply = ResumedBody(request.offset, int(match[3]), etag)
     else:
         length = headers.get("content-length", "")
-        if not length.isdigit() and not expected.size:
+        if not LENGTH.match(length) and not expected.size:
             raise _unexpected("does not say how large the file is")
-        reply = ResumedBody(0, int(length) if length.isdigit() else expected.size, etag)
+        reply = ResumedBody(0, int(length) if LENGTH.match(length) else expected.size, etag)
     if headers.get("content-encoding", "identity") not in ("", "identity"):
         raise _unexpected("sent the file in an encoding that was not requested")
     if expected.size and reply.size != expected.size:

@@ -16,7 +16,7 @@ import anyio
 import anyio.abc
 import msgspec
 
-from duologue.engines.contracts import Detector, RecogniserEngine
+from duologue.engines.contracts import Detector, RecogniserEngine, TurnEndEstimator
 from duologue.errors import Problem
 from duologue.sessions.call.audio_input import AudioInput, ButtonMark
 from duologue.sessions.call.clock import Clock
@@ -26,6 +26,7 @@ from duologue.sessions.call.playback import ClientPlayer, Playback, PlayingReply
 from duologue.sessions.call.renumber import RenumberedMachine, TurnDecider
 from duologue.sessions.call.transcription import Transcription
 from duologue.sessions.call.translation import event_of, facts_of
+from duologue.sessions.call.turn_end import TurnEndQuestions
 from duologue.sessions.speech.speech_engines import SpeechEngines
 from duologue.sessions.speech.speech_task import ControlSource, SendEvent
 from duologue.sessions.speech.synthesis import voice_style
@@ -61,10 +62,14 @@ async def call(
     recogniser, speaker = engines.require_recogniser(), engines.require_speaker()
     detector_engine = engines.require_detector()
     detector = await engines.batcher.open(detector_engine)
-    style = voice_style(speaker, setup.voice, setup.speed, setup.language)
-    settings = msgspec.structs.replace(TurnSettings.of(setup), language=style.language)
+    style = voice_style(speaker, setup.voice, setup.speed, setup.language, setup.sample)
+    settings = msgspec.structs.replace(
+        TurnSettings.of(setup), language=style.language, by_sound=engines.turn_end is not None
+    )
     machine = RenumberedMachine(machine or TurnMachine(settings), setup)
-    parts = CallParts(detector, engines.batcher, recogniser, ReplyVoice(speaker, style, engines.clips))
+    parts = CallParts(
+        detector, engines.batcher, recogniser, ReplyVoice(speaker, style, engines.clips), engines.turn_end
+    )
     try:
         await CallSession(parts, setup, controls, send, clock, machine).run()
     finally:
@@ -78,6 +83,7 @@ class CallParts(NamedTuple):
     batcher: VadBatcher
     recogniser: RecogniserEngine
     voice: ReplyVoice
+    turn_end: TurnEndEstimator | None = None
 
 
 class CallSession:
@@ -110,6 +116,7 @@ class CallSession:
         self._problem: Problem | None = None
         self._tasks: anyio.abc.TaskGroup
         self._transcription: Transcription
+        self._turn_end: TurnEndQuestions
         self._playback: Playback
 
     async def run(self) -> None:
@@ -132,6 +139,10 @@ class CallSession:
                 hint=setup.hint,
                 on_transcript=self._transcribed,
                 on_failure=self.report_problem,
+            )
+            self._transcription.mention(setup.mentioned)
+            self._turn_end = TurnEndQuestions(
+                parts.turn_end, tasks, sound_of=self._transcription.last_sound, on_estimate=self.decide
             )
             client = ClientPlayer(setup.marks, setup.ahead)
             self._playback = Playback(parts.voice, client, tasks, self._outbox, self._clock, self)
@@ -220,6 +231,7 @@ class CallSession:
         if playing is None or playing.own:
             return
         first = not playing.reply.written
+        self._transcription.mention(text)
         self._playback.write(number, text, last=last)
         if first and text:
             self.decide(facts.ReplyTextStarted(number))
@@ -253,10 +265,12 @@ class CallSession:
         """Do what a decision asks for, and tell the gateway of it."""
         playback, transcription = self._playback, self._transcription
         match decision:
-            case decisions.TranscribeTurn(turn, since):
-                transcription.start(turn, since)
+            case decisions.TranscribeTurn(turn, since, over_reply):
+                transcription.start(turn, since, over_reply=over_reply)
             case decisions.FinishTranscript(turn, until):
                 transcription.finish(turn, until)
+            case decisions.EstimateTurnEnd(turn, until):
+                self._turn_end.ask(turn, until)
             case decisions.DiscardTurn(turn, reason):
                 self._discard_turn(turn, reason)
             case decisions.RequestReply(reply, turn):

@@ -14,7 +14,7 @@ from typing import Literal
 import anyio
 import anyio.abc
 
-from duologue.engines.contracts import FRAME, RecogniserEngine
+from duologue.engines.contracts import FRAME, ExpectsWords, RecogniserEngine, SpotsStopWords
 from duologue.errors import EngineFailed, Problem
 from duologue.notifier import Notifier
 from duologue.turns.facts import FinalTranscript, PartialTranscript
@@ -32,6 +32,8 @@ RECENT = 2 * HEARD_RATE * SAMPLE_BYTES
 """Bytes of recent sound in memory: a turn begins a little before it is noticed."""
 TURNS = 3
 """Turns whose sound is in memory: the current one, and those it may turn out to continue."""
+MENTIONED = 1000
+"""Characters of what was said lately, on either side, whose words the caller may well use."""
 REFED = 8 * HEARD_RATE * SAMPLE_BYTES
 """Bytes up to which a reopened turn is transcribed from its beginning: words are recognised better together."""
 
@@ -51,6 +53,8 @@ class _Turn:
         """Its text before the sound that is being fed now."""
         self.text = ""
         self.work: Literal["none", "feeding", "finishing"] = "none"
+        self.over_reply = False
+        """It began over a reply, and may ask it to stop."""
         self.failed = False
         """The recogniser failed once on it."""
         self.scope = anyio.CancelScope()
@@ -79,6 +83,7 @@ class Transcription:
         self._tasks = tasks
         self._language = language
         self._hint = hint
+        self._mentioned = ""
         self._on_transcript = on_transcript
         self._on_failure = on_failure
         self._recent = bytearray()
@@ -96,14 +101,25 @@ class Transcription:
             turn.end = self.received
             turn.changed.notify()
 
-    def start(self, number: int, since: int) -> None:
-        """Transcribe this turn from sample `since` on. A turn that was finished is reopened."""
+    def mention(self, text: str) -> None:
+        """A reply, or a piece of one: the caller may use its words."""
+        self._mentioned = (self._mentioned + text)[-MENTIONED:]
+
+    def last_sound(self, number: int, size: int) -> bytes:
+        """The last `size` bytes of this turn's sound, as far as there are so many."""
+        turn = self._turns.get(number)
+        return bytes(turn.sound[-size:]) if turn is not None else b""
+
+    def start(self, number: int, since: int, *, over_reply: bool = False) -> None:
+        """Transcribe this turn from sample `since` on. A turn that was finished is reopened. `over_reply`: it may ask a reply to
+        stop."""
         turn = self._turns.get(number)
         if turn is None:
             turn = self._turns[number] = _Turn(number)
             while len(self._turns) > TURNS:
                 self._turns.popitem(last=False)[1].scope.cancel()
         self._open = turn
+        turn.over_reply = over_reply
         turn.until = None
         since = max(since, turn.end)
         missing = min((self.received - since) * SAMPLE_BYTES, len(self._recent))
@@ -165,6 +181,10 @@ class Transcription:
 
     async def _feed(self, turn: _Turn, scope: anyio.CancelScope) -> None:
         async with self._recogniser.stream(language=self._language, prompt=self._hint) as listener:
+            if self._mentioned and isinstance(listener, ExpectsWords):
+                listener.expect(self._mentioned)
+            if turn.over_reply and isinstance(listener, SpotsStopWords):
+                listener.listen_for_stop()
             while True:
                 waiting = len(turn.sound) - turn.fed
                 least = EARLY if turn.fed < BEGINNING else PIECE
@@ -192,7 +212,8 @@ class Transcription:
         turn.work = "none"
         turn.text = turn.joined(transcript.text)
         understood = transcript.understood or bool(turn.before)
-        self._on_transcript(FinalTranscript(turn.number, turn.text, understood, until))
+        self.mention(f" {turn.text} ")
+        self._on_transcript(FinalTranscript(turn.number, turn.text, understood, until, transcript.stop_word))
 
     def _fail(self, turn: _Turn, problem: Problem) -> None:
         """Try once more, as a recogniser process that died is replaced; after that, settle for the text so far."""

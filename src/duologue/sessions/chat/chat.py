@@ -7,7 +7,6 @@ difference between the two kinds of language engine: one takes a prompt, the oth
 
 from __future__ import annotations
 
-import math
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
@@ -24,14 +23,23 @@ from duologue.engines.contracts import (
     PromptEngine,
 )
 from duologue.errors import BadRequest, ContextExceeded, Problem, Unsupported
+from duologue.sessions.chat.chat_prompt import ChatPrompt, render
 from duologue.sessions.chat.constraint import offered_tools, reply_grammar
 from duologue.sessions.chat.logprobs import LogprobAlignment
+from duologue.sessions.chat.prompt_size import (
+    FAR_TOO_LONG,
+    check_fits,
+    estimated_tokens,
+    least_tokens,
+    media_tokens,
+    rough_tokens,
+)
 from duologue.sessions.chat.spoken_prompt import speakable_request
 from duologue.sessions.chat.thinking_budget import THINKING_TOKENS, THOUGHT_SEPARATOR, ThinkingBudget
 from duologue.text.output.channels import ChannelSplitter
 from duologue.text.stream.repetition import RepetitionDetector
 from duologue.text.stream.stops import StopMatcher
-from duologue.text.templates.chat_template import ChatTemplate, starts_in_reasoning
+from duologue.text.templates.reasoning_start import starts_in_reasoning
 from duologue.text.toolcalls import tool_format
 from duologue.values.events import (
     Delta,
@@ -47,23 +55,13 @@ from duologue.values.events import (
     ToolCallDelta,
     Usage,
 )
-from duologue.values.messages import AudioPart, ImagePart, TextPart, VideoPart
-from duologue.values.requests import ChatRequest, ModelCard, unmet
+from duologue.values.requests import ChatRequest, ModelCard, unable, unapplied_media, unmet
 
 TOGETHER = 256
 """New tokens up to which a prompt is processed together with the generation prompt, in one batch: processing it
 separately gives no useful progress and delays the first token by a millisecond or more."""
 LITTLE = 16
 """New tokens up to which nothing is prefilled ahead: the reply's own request processes them just as fast."""
-BYTES_A_TOKEN = 3.6
-"""Bytes of UTF-8. English has a little more, code and most other languages less."""
-TOKENS_A_MESSAGE = 4
-FAR_TOO_LONG = 4
-"""Multiple of the context at which a prompt is only estimated: its exact number is of no use, and counting it would
-delay replies."""
-MEDIA_TOKENS: dict[type, int] = {TextPart: 0, ImagePart: 1024, AudioPart: 512, VideoPart: 4096}
-"""Estimated tokens of a part where the engine cannot count it."""
-
 Emit = Callable[[Event], Awaitable[None]]
 Clock = Callable[[], float]
 
@@ -80,6 +78,7 @@ async def reply(
         if request.spoken:
             request = speakable_request(request, engine.card)
         if isinstance(engine, PromptEngine):
+            check_fits(engine.card, request)
             await _PromptReply(engine, slot, request, emit, clock).run(now)
         else:
             await _relay(engine, slot, request, emit)
@@ -101,59 +100,33 @@ async def count(engine: LanguageEngine, request: ChatRequest, *, now: datetime) 
     prompts far beyond the context. Raises the Problems of rendering."""
     if request.spoken:
         request = speakable_request(request, engine.card)
-    context = engine.card.context
-    media = sum(MEDIA_TOKENS[type(part)] for message in request.messages for part in message.parts)
+    context, media = engine.card.context, media_tokens(request)
+    estimate = PromptTokens(estimated_tokens(request) + media, context, estimated=True)
     if not isinstance(engine, PromptEngine):
-        return PromptTokens(_estimated(request) + media, context, estimated=True)
+        return estimate
     if not request.messages:
         return PromptTokens(0, context)
-    text = _rendered(engine.template, request, now)
-    rough = math.ceil(len(text.encode(errors="replace")) / BYTES_A_TOKEN)
-    if rough > FAR_TOO_LONG * context:
+    if least_tokens(request) > FAR_TOO_LONG * context:
+        return estimate
+    prompt = await render(engine, request, now, "full")
+    if (rough := rough_tokens(prompt.text)) > FAR_TOO_LONG * context:
         return PromptTokens(rough + media, context, estimated=True)
-    return PromptTokens(len(await engine.tokenize(text)) + media, context, estimated=media > 0)
-
-
-def _estimated(request: ChatRequest) -> int:
-    """A rough number of tokens for the text of a prompt."""
-    size = sum(len(msgspec.json.encode(tool)) for tool in offered_tools(request))
-    for message in request.messages:
-        texts = (message.text, message.reasoning or "", *(call.arguments for call in message.tool_calls))
-        size += sum(len(text.encode(errors="replace")) for text in texts)
-    return math.ceil(size / BYTES_A_TOKEN) + TOKENS_A_MESSAGE * len(request.messages)
-
-
-def _rendered(
-    template: ChatTemplate, request: ChatRequest, now: datetime, *, generation_prompt: bool = True
-) -> str:
-    """The prompt of a request. One that continues its last message has no generation prompt."""
-    variables = request.template_variables
-    if request.effort is not None:  # some models were trained with this word
-        variables = {"reasoning_effort": request.effort, **variables}
-    if request.continue_final:
-        return template.render_open(
-            request.messages,
-            tools=offered_tools(request),
-            thinking=request.thinking,
-            variables=variables,
-            now=now,
-        )
-    return template.render(
-        request.messages,
-        tools=offered_tools(request),
-        generation_prompt=generation_prompt,
-        thinking=request.thinking,
-        variables=variables,
-        now=now,
-    )
+    if prompt.media:  # the engine counts them
+        media = 0
+    try:
+        return PromptTokens(len(await prompt.tokens()) + media, context, estimated=media > 0)
+    except ContextExceeded:  # so long that the engine gave up counting
+        return PromptTokens(max(rough, FAR_TOO_LONG * context) + media, context, estimated=True)
 
 
 def _check(card: ModelCard, request: ChatRequest) -> None:
     """Refuse what the model cannot take, naming the parameter."""
     if not request.messages:
         raise BadRequest("messages must contain at least one message.", param="messages")
-    if (lack := unmet(card, request)) is not None:
-        raise Unsupported(lack.message, param=lack.param)
+    # What each model of a connected server takes only the gateway knows.
+    lack = unable(card, request) if request.upstream_model else unmet(card, request)
+    if lack is not None:
+        raise Unsupported(lack.message, code=lack.code, param=lack.param)
 
 
 def ignored(card: ModelCard, request: ChatRequest) -> tuple[str, ...]:
@@ -161,7 +134,7 @@ def ignored(card: ModelCard, request: ChatRequest) -> tuple[str, ...]:
     names = set(request.sampling.asked()) - {"max_tokens"} - set(card.sampling)
     if request.effort is not None and request.thinking is not False and "effort" not in card.verbs:
         names.add("reasoning_effort")
-    return (*sorted(names), *request.unapplied, *request.unknown)
+    return (*sorted(names), *unapplied_media(card, request), *request.unapplied, *request.unknown)
 
 
 async def _relay(engine: ChatEngine, slot: int, request: ChatRequest, emit: Emit) -> None:
@@ -201,11 +174,12 @@ class _PromptReply:
         if self.request.ahead:
             await self._read_ahead(now)
             return
-        head, prompt = self._render(now)
+        rendered = await render(self.engine, self.request, now, "reply")
+        head, prompt = rendered.head, rendered.text
         tags = self.engine.template.reasoning
         # A template switches thinking off by writing a thought that is already closed.
         self.no_more_thoughts = head == prompt or (tags is not None and tags.end in prompt[len(head) :])
-        tokens = await self.engine.tokenize(prompt)
+        tokens = await rendered.tokens()
         card = self.engine.card
         if len(tokens) >= card.context:
             raise ContextExceeded(
@@ -215,9 +189,9 @@ class _PromptReply:
             )
         await self.emit(Started(card.name, card.context))
         if len(tokens) - self.engine.cached_tokens(self.slot, tokens) > TOGETHER:
-            await self._prefill(await self._stable_prefix(head, prompt, tokens), tokens)
+            await self._prefill(await rendered.stable_prefix(tokens), tokens)
         splitter = self._splitter(head, prompt)
-        ended, stop = await self._generate(tokens, splitter)
+        ended, stop = await self._generate(rendered, tokens, splitter)
         finished = self.clock()
         prefilled = finished if self.prefilled_at is None else self.prefilled_at
         await self.emit(
@@ -236,40 +210,12 @@ class _PromptReply:
     async def _read_ahead(self, now: datetime) -> None:
         """Only prefill the prompt; the reply's own request finds it in the slot. A prompt that is too long is refused
         then."""
-        head = _rendered(self.engine.template, self.request, now, generation_prompt=False)
-        tokens = await self.engine.tokenize(head)
+        prompt = await render(self.engine, self.request, now, "head")
+        tokens = await prompt.tokens()
         new = len(tokens) - self.engine.cached_tokens(self.slot, tokens)
         if new > LITTLE and len(tokens) < self.engine.card.context:
             await self._prefill(tokens, tokens)
         await self.emit(Done("stop", Usage(len(tokens), 0, self.cached)))
-
-    def _render(self, now: datetime) -> tuple[str, str]:
-        """The prompt without and with the generation prompt; twice the same text when a reply is continued."""
-        request, template = self.request, self.engine.template
-        if request.continue_final:
-            prompt = _rendered(template, request, now)
-            return prompt, prompt
-        head = _rendered(template, request, now, generation_prompt=False)
-        return head, _rendered(template, request, now)
-
-    async def _stable_prefix(self, head: str, prompt: str, tokens: Sequence[int]) -> Sequence[int]:
-        """The tokens to prefill: those of the prompt without the generation prompt.
-
-        The tokens of the generation prompt are the same every time, and end the prompt. Where they do not, because a
-        tokenizer merged across the seam or the template renders the two differently, it is what both have in common.
-        """
-        if head == prompt:
-            return tokens
-        if prompt.startswith(head):
-            added = await self.engine.tokenize(prompt[len(head) :], start=False)
-            if added and tuple(tokens[-len(added) :]) == added:
-                return tokens[: -len(added)]
-        alone = await self.engine.tokenize(head)
-        common = next(
-            (at for at, (left, right) in enumerate(zip(alone, tokens, strict=False)) if left != right),
-            min(len(alone), len(tokens)),
-        )
-        return tokens[:common]
 
     async def _prefill(self, prefix: Sequence[int], tokens: Sequence[int]) -> None:
         """Process the prompt in the slot before the generation prompt is appended to it."""
@@ -309,7 +255,7 @@ class _PromptReply:
         return words if not name else (*words, *tool_format(name).starts, *tool_format(name).ends)
 
     async def _generate(
-        self, tokens: Sequence[int], splitter: ChannelSplitter
+        self, prompt: ChatPrompt, tokens: Sequence[int], splitter: ChannelSplitter
     ) -> tuple[GenerationEnded, str | None]:
         """Generate until the engine or a stop string ends it. A thought that exceeds its limit is closed, and the
         reply continues after it in the same slot, which has everything cached."""
@@ -325,7 +271,7 @@ class _PromptReply:
             if alignment is not None:
                 alignment.add(Piece(closing, 0))
             await self._emit_deltas(splitter.feed(closing), splitter, stops, alignment)
-            context_tokens = (*tokens, *await self.engine.tokenize(limit.text, start=False))
+            context_tokens = await prompt.continued(tokens, limit.text)
             limit_tokens = self.request.sampling.max_tokens
             if len(context_tokens) >= self.engine.card.context or (
                 limit_tokens is not None and self.generated >= limit_tokens

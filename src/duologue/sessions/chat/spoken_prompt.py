@@ -22,8 +22,9 @@ def speakable_request(request: ChatRequest, card: ModelCard) -> ChatRequest:
     else:
         messages = (system(style), first, *rest)
     sampling = request.sampling
-    # A format is a promise about symbols; the grammar and the bias would fight.
-    if "logit_bias" in card.sampling and request.format is None and not request.tools:
+    # A format is a promise about symbols; the grammar and the bias would fight. The symbols are biased as text, which most
+    # upstreams refuse together with the whole request.
+    if "text_bias" in card.verbs and request.format is None and not request.tools:
         bias = dict.fromkeys(UNSPOKEN, NEVER) | (sampling.logit_bias or {})
         sampling = msgspec.structs.replace(sampling, logit_bias=bias)
     return msgspec.structs.replace(request, messages=messages, sampling=sampling)

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from msgspec import Struct
 
-from duologue.engines.contracts import SpeakerEngine, SpeechChunk
+from duologue.engines.contracts import CloningSpeaker, SpeakerEngine, SpeechChunk
+from duologue.values.speech import VoiceSample
 
 CLIPS = 64
 """Clauses in the cache. A megabyte holds some twenty seconds of sound."""
@@ -25,6 +26,8 @@ class VoiceStyle(Struct, frozen=True):
     voice: str = ""
     speed: float = 1.0
     language: str = "en"
+    sample: VoiceSample | None = None
+    """Speak like this recording instead of in `voice`."""
 
 
 class ClipCache:
@@ -44,9 +47,7 @@ class ClipCache:
             self._clips.move_to_end(key)
             yield _each(clip)
             return
-        async with speaker.speak(
-            clause, voice=style.voice, speed=style.speed, language=style.language
-        ) as chunks:
+        async with spoken(speaker, clause, style) as chunks:
             yield self._record(chunks, key)
 
     async def _record(
@@ -61,6 +62,15 @@ class ClipCache:
             self._clips[key] = tuple(clip)
             while len(self._clips) > self._size:
                 self._clips.popitem(last=False)
+
+
+def spoken(
+    speaker: SpeakerEngine, clause: str, style: VoiceStyle
+) -> AbstractAsyncContextManager[AsyncIterator[SpeechChunk]]:
+    """The sound of a clause in this style; in the style's voice where the speaker cannot imitate a recording."""
+    if style.sample is not None and isinstance(speaker, CloningSpeaker):
+        return speaker.speak_like(clause, sample=style.sample, speed=style.speed, language=style.language)
+    return speaker.speak(clause, voice=style.voice, speed=style.speed, language=style.language)
 
 
 async def _each(clip: tuple[SpeechChunk, ...]) -> AsyncIterator[SpeechChunk]:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from duologue.engines.contracts import DetectorEngine, RecogniserEngine, SpeakerEngine
+from duologue.engines.contracts import (
+    DetectorEngine,
+    RecogniserEngine,
+    SpeakerEngine,
+    TurnEndEstimator,
+)
 from duologue.errors import Unavailable
 from duologue.sessions.speech.clip_cache import ClipCache
 from duologue.sessions.speech.vad_batcher import VadBatcher
@@ -18,6 +23,8 @@ class SpeechEngines:
     detector: DetectorEngine | None = None
     recogniser: RecogniserEngine | None = None
     speaker: SpeakerEngine | None = None
+    turn_end: TurnEndEstimator | None = None
+    """Not needed for anything: without it, turns end by their words."""
     clips: ClipCache = field(default_factory=ClipCache)
     reasons: dict[str, str] = field(default_factory=dict)
 

@@ -50,7 +50,7 @@ async def speak(
         changed.notify()
 
     speaker = engines.require_speaker()
-    style = voice_style(speaker, request.voice, request.speed, request.language)
+    style = voice_style(speaker, request.voice, request.speed, request.language, request.sample)
     reply = SpokenReply(
         0,
         speaker,

@@ -17,12 +17,13 @@ from msgspec import Struct
 from duologue.engines.contracts import SpeakerEngine, SpeechChunk
 from duologue.errors import EngineFailed, Problem
 from duologue.notifier import Notifier
-from duologue.sessions.speech.clip_cache import ClipCache, VoiceStyle
+from duologue.sessions.speech.clip_cache import ClipCache, VoiceStyle, spoken
 from duologue.text.speech.clause_splitter import Clause, ClauseSplitter
 from duologue.text.speech.normalise import speakable
 from duologue.text.speech.word_spans import spread_words, written_words
 from duologue.values.audio import SAMPLE_BYTES, SPOKEN_RATE, samples
 from duologue.values.events import ReplyWord
+from duologue.values.speech import VoiceSample
 
 log = logging.getLogger(__name__)
 
@@ -34,12 +35,14 @@ LONGEST = 256 * 1024
 """Characters of one reply that are spoken; nobody listens to more."""
 
 
-def voice_style(speaker: SpeakerEngine, voice: str, speed: float, language: str) -> VoiceStyle:
+def voice_style(
+    speaker: SpeakerEngine, voice: str, speed: float, language: str, sample: VoiceSample | None = None
+) -> VoiceStyle:
     """The style for these options. Without a language it is the voice's."""
     if not language:
         chosen = next((one for one in speaker.voices if one.name == voice), speaker.voices[0])
         language = chosen.language
-    return VoiceStyle(voice, speed, language)
+    return VoiceStyle(voice, speed, language, sample)
 
 
 class SoundPiece(Struct, frozen=True):
@@ -226,6 +229,4 @@ class SpokenReply:
     def _source(self, text: str) -> AbstractAsyncContextManager[AsyncIterator[SpeechChunk]]:
         if self._clips is not None:
             return self._clips.speak(self._speaker, text, self._style)
-        return self._speaker.speak(
-            text, voice=self._style.voice, speed=self._style.speed, language=self._style.language
-        )
+        return spoken(self._speaker, text, self._style)

@@ -28,7 +28,7 @@ from sqlalchemy.types import TypeDecorator, UserDefinedType
 if TYPE_CHECKING:
     from sqlalchemy import Dialect
 
-HEAD = "0001"
+HEAD = "0006"
 """The revision of this schema. Revisions are four-digit numbers, so that they can be compared as text."""
 
 metadata = MetaData(
@@ -245,6 +245,14 @@ drafts = Table(
     Column("updated", BigInteger, nullable=False),
 )
 
+server_settings = Table(
+    "server_settings",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+    Column("updated", BigInteger, nullable=False),
+)
+
 user_settings = Table(
     "user_settings",
     metadata,
@@ -269,6 +277,78 @@ mcp_tokens = Table(
     Column("user", Text, primary_key=True),
     Column("value", Text, nullable=False),
     Column("updated", BigInteger, nullable=False),
+)
+
+# What admins loaded while the server ran, one row a worker, in the order of their loads.
+remembered_loads = Table(
+    "remembered_loads",
+    metadata,
+    Column("id", Number, primary_key=True, autoincrement=True),
+    Column("name", Plain, nullable=False),
+    Column("sizes", Text, nullable=False),
+    Column("another", Boolean, nullable=False),
+    Column("user", Text, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("loading", Boolean, nullable=False),
+    Column("failed", Plain, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+# What admins chose for the whole server while it ran, by name.
+server_choices = Table(
+    "server_choices",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+    Column("updated", BigInteger, nullable=False),
+)
+
+# `key` is encrypted; `seen` are the models a server had when it was last asked.
+upstreams = Table(
+    "upstreams",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("url", Text, nullable=False),
+    Column("key", LargeBinary),
+    Column("chosen", Plain, nullable=False),
+    Column("seen", Plain, nullable=False),
+    Column("enabled", Boolean, nullable=False),
+    Column("user", Text, nullable=False),
+    Column("created", BigInteger, nullable=False),
+)
+
+# Recordings of voices to speak with. `sound` is 16-bit mono PCM at 16 kHz; `statement` is what its owner agreed to at `agreed`.
+custom_voices = Table(
+    "custom_voices",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("user", Text, nullable=False, index=True),
+    Column("name", Plain, nullable=False),
+    Column("text", Plain, nullable=False),
+    Column("sound", LargeBinary, nullable=False),
+    Column("duration", BigInteger, nullable=False),
+    Column("shared", Boolean, nullable=False),
+    Column("statement", Plain, nullable=False),
+    Column("agreed", BigInteger, nullable=False),
+    Column("created", BigInteger, nullable=False),
+)
+
+# `ended` is empty while it runs. The files are in the data folder, under the id.
+recordings = Table(
+    "recordings",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("user", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("title", Plain, nullable=False),
+    Column("conversation", Text, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("duration", BigInteger, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("frames", BigInteger, nullable=False),
+    Column("ended", Text, nullable=False),
+    Index("recordings_by_user", "user"),
 )
 
 users = Table(

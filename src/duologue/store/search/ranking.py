@@ -29,8 +29,8 @@ REACH = 1000
 _LOOKED_AT = 8000
 """Characters of a message's words that the ranking reads."""
 _TITLES = 20
-_BEFORE, _SNIPPET = 60, 240
-"""Characters of a snippet before the match, and in all."""
+_BEFORE, _SNIPPET = 30, 240
+"""Characters of a snippet before the match, few enough for it to be visible where a snippet has one line, and in all."""
 _BLANK = re.compile(r"\s")
 _content = msgspec.json.Decoder(tuple[Content, ...]).decode
 
@@ -166,8 +166,8 @@ def snippet_of(
     """A piece of a text around the first match (looked for, unless it is given), in one line, and the (start, end) of
     what matches in it."""
     first = first or first_place(text, terms) or (0, 0)
-    start = _word_start(text, max(0, first[0] - _BEFORE)) if first[0] > _BEFORE else 0
-    end = min(len(text), start + _SNIPPET)
+    start = _word_start(text, first[0])
+    end = max(first[1], _word_end(text, start + _SNIPPET))
     piece = text[start:end]
     before = "…" if start > 0 else ""
     marks = sorted({place for term in terms for place in places_of(piece, term)})
@@ -175,10 +175,21 @@ def snippet_of(
     return line, tuple((at + len(before), to + len(before)) for at, to in marks)
 
 
-def _word_start(text: str, at: int) -> int:
-    """The first start of a word from `at` on; `at` itself where none is near."""
-    space = text.find(" ", at, at + _BEFORE)
-    return at if space < 0 else space + 1
+def _word_start(text: str, match: int) -> int:
+    """Where a snippet begins: at a word, or amid one that is longer than all that may stand before the match."""
+    at = match - _BEFORE
+    if at <= 0:
+        return 0
+    space = _BLANK.search(text, at, match)
+    return space.end() if space else at
+
+
+def _word_end(text: str, at: int) -> int:
+    """Where a snippet ends: after a word, or amid a very long one. A match that is cut off would be marked as another word."""
+    if at >= len(text):
+        return len(text)
+    spaces = [space.start() for space in _BLANK.finditer(text, at - _BEFORE, at + 1)]
+    return spaces[-1] if spaces else at
 
 
 def first_place(text: str, terms: Sequence[Term]) -> tuple[int, int] | None:

@@ -102,14 +102,7 @@ def _rules(calls: bytes | None, schema: bytes | None) -> tuple[str, bool]:
 
 
 def _calls(calls: AllowedToolCalls, grammar: JsonGrammar, shaped: bool) -> str:
-    rules = [
-        (
-            tool.name,
-            grammar.schema({"type": "object", **tool.parameters}, "arguments") if shaped else "object",
-        )
-        for tool in calls.tools
-    ]
-    call = tool_format(calls.format).calls(rules, grammar)
+    call = tool_format(calls.format).calls(calls.tools, grammar, shaped)
     return grammar.add("calls", f"{call} (space {call})*" if calls.several else call)
 
 

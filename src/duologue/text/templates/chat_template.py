@@ -1,13 +1,16 @@
 """Chat templates: render messages and tools to the prompt text that a model was trained on.
 
-Converts messages to what templates expect, reads from a template's source what the model can do (does it think, does
-it take tools, how does it write calls), and finds out whether a prompt leaves the model inside its reasoning. The
-Jinja environment and its limits are in `sandbox.py`.
+Converts messages to what templates expect, and reads from a template's source what the model can do (does it think, does
+it take tools, how does it write calls). The Jinja environment is in `sandbox.py`. A template may be hostile: one that came
+with a model is compiled and rendered only in the process of `engines/templates`, which can be killed.
 
 Text of a user or a tool must not end its own message: a control marker of the model in it (`<|im_end|>`) gets a space
 after its first character (`< |im_end|>`), so that the tokenizer reads it as plain text. System and assistant
 messages, and tools, come from the API client and are rendered as they are. Markers that are ordinary text to the
 tokenizer, such as `<think>` and `<tool_call>`, are left alone.
+
+The content of a message is a text. Some templates, most of them of models that see, take a list of parts alone and would write
+nothing of a text: they get a list of one part.
 """
 
 from __future__ import annotations
@@ -16,17 +19,27 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from jinja2 import Template, TemplateError, TemplateSyntaxError, meta
 
 from duologue.errors import BadRequest, Problem, Unsupported
 from duologue.text.output.channels import ReasoningTags
+from duologue.text.templates.prompt_request import (
+    TEMPLATE_ERROR,
+    PromptRequest,
+    RenderedPrompt,
+    TemplateFacts,
+)
 from duologue.text.templates.sandbox import BUDGET, Budget, Sandbox, VerbatimObject, check_size
 from duologue.text.toolcalls import guess_tool_format
 from duologue.values.messages import Message, Tool
 
-CODE = "template_error"
+SOURCE = 1_000_000
+"""Characters of a template's source; the longest known ones have 50,000."""
+WORDS = 500
+"""Characters of a template's own words that an error quotes."""
 
 THINKING_VARIABLES = ("enable_thinking", "thinking")
 """Names of the switch: most templates use the first, DeepSeek and Granite the second."""
@@ -41,39 +54,16 @@ KNOWN_TAGS = (
     ReasoningTags("<|inner_prefix|>", "<|inner_suffix|>"),
 )
 
+TYPED_PARTS = re.compile(r"""\.type\b|\[\s*['"]type['"]\s*\]|\.get\(\s*['"]type['"]""")
+"""How a template reads the type of a part."""
+PROBE = "Ping"
+"""The content of a message with which a template is tried."""
+
 CONTROL_MARKER = re.compile(
     r"<\|[^|<>\s]{1,40}\|>|<｜[^｜<>\s]{1,40}｜>|<(?:start|end)_of_turn>|\[/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|AVAILABLE_TOOLS)\]"
     r"|<</?SYS>>|</?s>"
 )
 """What looks like a control token in a template's source."""
-
-CHATML = """\
-{%- for message in messages -%}
-    {%- if loop.first and tools -%}
-        {{- '<|im_start|>system\\n' -}}
-        {%- if message.role == 'system' -%}{{- message.content ~ '\\n\\n' -}}{%- endif -%}
-        {{- 'You may call these functions, one JSON object each:\\n<tools>\\n' -}}
-        {%- for tool in tools -%}{{- tool | tojson ~ '\\n' -}}{%- endfor -%}
-        {{- '</tools>\\nA call is written as\\n<tool_call>\\n{"name": "the name", "arguments": {}}\\n</tool_call>' -}}
-        {{- '<|im_end|>\\n' -}}
-    {%- endif -%}
-    {%- if message.role == 'tool' -%}
-        {{- '<|im_start|>user\\n<tool_response>\\n' ~ message.content ~ '\\n</tool_response><|im_end|>\\n' -}}
-    {%- elif not (loop.first and tools and message.role == 'system') -%}
-        {{- '<|im_start|>' ~ message.role ~ '\\n' ~ message.content -}}
-        {%- for call in message.tool_calls or [] -%}
-            {%- if message.content or not loop.first -%}{{- '\\n' -}}{%- endif -%}
-            {{- '<tool_call>\\n{"name": ' ~ call.function.name | tojson ~ ', "arguments": ' -}}
-            {%- if call.function.arguments is string -%}{{- call.function.arguments -}}
-            {%- else -%}{{- call.function.arguments | tojson -}}{%- endif -%}
-            {{- '}\\n</tool_call>' -}}
-        {%- endfor -%}
-        {{- '<|im_end|>\\n' -}}
-    {%- endif -%}
-{%- endfor -%}
-{%- if add_generation_prompt -%}{{- '<|im_start|>assistant\\n' -}}{%- endif -%}
-"""
-"""The template for models without one: ChatML, with calls in Hermes format."""
 
 
 class ChatTemplate:
@@ -87,6 +77,11 @@ class ChatTemplate:
     def __init__(
         self, source: str, *, bos: str = "", eos: str = "", control: Sequence[str] | None = None
     ) -> None:
+        if len(source) > SOURCE:
+            raise Unsupported(
+                f"The model's chat template cannot be read: it is longer than {SOURCE:,} characters.",
+                code=TEMPLATE_ERROR,
+            )
         self.source, self.bos, self.eos = source, bos, eos
         sandbox = Sandbox()
         try:
@@ -94,10 +89,17 @@ class ChatTemplate:
             self._variables = frozenset(meta.find_undeclared_variables(sandbox.parse(source)))
         except TemplateSyntaxError as error:
             raise Unsupported(
-                f"The model's chat template cannot be read: line {error.lineno}: {error.message}", code=CODE
+                f"The model's chat template cannot be read: line {error.lineno}: {_quoted(error.message)}",
+                code=TEMPLATE_ERROR,
             ) from error
-        except (TemplateError, RecursionError, ValueError) as error:
-            raise Unsupported(f"The model's chat template cannot be read: {error}", code=CODE) from error
+        except (
+            *(TemplateError, RecursionError, ValueError),
+            *(TypeError, LookupError, ArithmeticError, AttributeError, SyntaxError),
+        ) as error:
+            # Constant expressions are evaluated when a template is compiled, and fail as any expression may.
+            raise Unsupported(
+                f"The model's chat template cannot be read: {_quoted(error)}", code=TEMPLATE_ERROR
+            ) from error
         pattern_markers = CONTROL_MARKER.findall(source) if control is None else control
         token_texts = () if control is not None and not control else (bos, eos)
         markers = sorted(
@@ -107,9 +109,35 @@ class ChatTemplate:
         self._control = re.compile("|".join(map(re.escape, markers))) if markers else None
 
     @property
-    def thinks(self) -> bool:
-        """Whether the template supports thinking: it has a switch for it, or the markers."""
-        return self.thinking_switch or self.reasoning is not None
+    def facts(self) -> TemplateFacts:
+        """What the model can do."""
+        return TemplateFacts(self.takes_tools, self.tool_format, self.thinking_switch, self.reasoning)
+
+    @cached_property
+    def typed(self) -> bool:
+        """Whether messages must be lists of parts. Found out by rendering one message."""
+        if TYPED_PARTS.search(self.source) is None:
+            return False
+        return not self._shows(PROBE) and self._shows([{"type": "text", "text": PROBE}])
+
+    def _shows(self, content: object) -> bool:
+        """Whether the content of a user's message comes through."""
+        names = {
+            "bos_token": self.bos,
+            "eos_token": self.eos,
+            "messages": [{"role": "user", "content": content}],
+            "tools": None,
+            "add_generation_prompt": True,
+            "strftime_now": datetime(2000, 1, 1).strftime,
+            BUDGET: Budget(),
+        }
+        try:
+            return PROBE in "".join(self._template.generate(names))
+        except (
+            *(TemplateError, RecursionError, TypeError, ValueError),
+            *(LookupError, ArithmeticError, AttributeError, RuntimeError),
+        ):
+            return False
 
     @property
     def thinking_switch(self) -> bool:
@@ -134,14 +162,26 @@ class ChatTemplate:
                 return tags
         return None
 
-    @property
-    def writes_bos(self) -> bool:
-        """Whether the template itself begins prompts with the BOS text."""
-        return "bos_token" in self._variables or (bool(self.bos) and self.bos in self.source)
+    def prompt(self, request: PromptRequest, now: datetime) -> RenderedPrompt:
+        """The prompt of `request`, once or twice as its form asks. Raises as `render` and `render_open`."""
+        if request.form == "open":
+            text = self.render_open(
+                request.messages,
+                tools=request.tools,
+                thinking=request.thinking,
+                variables=request.variables,
+                now=now,
+            )
+            return RenderedPrompt(text, text)
+        dicts = self._dicts(request.messages)
 
-    def strip_bos(self, prompt: str) -> str:
-        """The prompt without the BOS text at its beginning, for a tokenizer that adds its own."""
-        return prompt.removeprefix(self.bos) if self.bos else prompt
+        def render(*, generation_prompt: bool) -> str:
+            return self._render(
+                dicts, request.tools, generation_prompt, request.thinking, request.variables, now
+            )
+
+        head = render(generation_prompt=request.form == "full")
+        return RenderedPrompt(render(generation_prompt=True) if request.form == "reply" else head, head)
 
     def render(
         self,
@@ -182,7 +222,9 @@ class ChatTemplate:
         prompt = self._render(dicts, tools, False, thinking, variables, now)
         cut = prompt.rfind(mark)
         if cut < 0:
-            raise Unsupported("This model's chat template cannot leave the last message open.", code=CODE)
+            raise Unsupported(
+                "This model's chat template cannot leave the last message open.", code=TEMPLATE_ERROR
+            )
         return prompt[:cut]
 
     def neutral(self, text: str) -> str:
@@ -200,6 +242,8 @@ class ChatTemplate:
         variables: Mapping[str, object],
         now: datetime,
     ) -> str:
+        if self.typed:
+            messages = [{**message, "content": _typed(message["content"])} for message in messages]
         names: dict[str, Any] = {"bos_token": self.bos, "eos_token": self.eos, **variables}
         if thinking is not None:
             names["enable_thinking"] = thinking
@@ -220,12 +264,12 @@ class ChatTemplate:
                 check_size(size)
                 pieces.append(piece)
         except TemplateError as error:
-            raise _failed(str(error)) from error
+            raise _failed(error) from error
         except RecursionError as error:
             raise _failed("it calls itself without end") from error
         except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError, RuntimeError) as error:
             # Errors of the template's own expressions, on these messages.
-            raise _failed(f"{type(error).__name__}: {error}") from error
+            raise _failed(f"{type(error).__name__}: {_quoted(error)}") from error
         return "".join(pieces)
 
     def _dicts(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
@@ -276,34 +320,23 @@ def in_call_order(messages: Sequence[Message]) -> list[Message]:
     return ordered + sorted(results, key=lambda result: places.get(result.tool_call_id, len(places)))
 
 
-WINDOW = 256
-"""Characters that may follow an opening marker that still counts."""
-OTHER_TAG = re.compile(r"<\S{1,30}>|\[\S{1,30}\]|◁\S{1,30}▷")
+def _typed(content: str) -> list[dict[str, str]]:
+    return [{"type": "text", "text": content}] if content else []
 
 
-def starts_in_reasoning(prompt: str, tags: ReasoningTags | None, without: str | None = None) -> bool:
-    """Whether a reply to `prompt` begins inside reasoning, because the prompt left it open.
-
-    `without` is the same prompt rendered without the generation prompt: then only what the template added decides,
-    and a marker in a message cannot mislead. Without it (a message left open) the last marker decides: it must be an
-    opening one, near the end, with no other tag after it.
-    """
-    if tags is None:
-        return False
-    if without is not None and prompt.startswith(without):
-        added = prompt[len(without) :]
-        return added.rfind(tags.start) > added.rfind(tags.end)
-    opened = prompt.rfind(tags.start)
-    if opened <= prompt.rfind(tags.end):
-        return False
-    behind = prompt[opened + len(tags.start) :]
-    return len(behind) <= WINDOW and OTHER_TAG.search(behind) is None
-
-
-def _failed(words: str) -> Problem:
+def _failed(words: object) -> Problem:
     return BadRequest(
-        f"The model's chat template refused these messages: {words}", code=CODE, param="messages"
+        f"The model's chat template refused these messages: {_quoted(words)}",
+        code=TEMPLATE_ERROR,
+        param="messages",
     )
+
+
+def _quoted(words: object) -> str:
+    """What a template, or an error about it, says, as part of a sentence: of any length and any characters there."""
+    text = str(words)
+    text = text if len(text) <= WORDS else text[:WORDS] + "…"
+    return text.encode(errors="replace").decode()
 
 
 def _absent_mark(messages: list[dict[str, Any]]) -> str:

@@ -1,8 +1,9 @@
 """The sandbox for chat templates: Jinja, with bounds on what one rendering may cost.
 
-A chat template comes with a model from strangers. The sandbox keeps it from reaching Python; the bounds keep it from
-hanging the server or filling its memory: every loop and every call spends from a budget of steps, and no text it
-builds may exceed a size.
+A chat template comes with a model from strangers. The sandbox keeps it from reaching Python. The bounds refuse, with
+words, what is plainly too much: every loop and every call spends from a budget of steps, and the commonest ways to build a
+text are measured. They do not hold against a template that is made to get round them: time and memory are bounded by the
+process that renders (`engines/templates`).
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ STEPS = 5_000_000
 """Loop iterations and calls of one rendering: some seconds of work."""
 SIZE = 16 * 1024 * 1024
 """Characters of one rendering, and of any text or list on the way to it."""
-BUDGET = "duologue_budget"
-"""Name of the rendering's `Budget` among the template's variables."""
+BUDGET = "duologue budget"
+"""Name of the rendering's `Budget` among the template's variables. It is no identifier, so that a template cannot name it."""
+SIZED = (str, list, tuple)
+OF_DICTS = frozenset(dir(dict))
 PADDING = frozenset({"center", "ljust", "rjust", "zfill", "expandtabs"})
 FORMATS = frozenset({"format", "format_map"})
 
@@ -92,19 +95,24 @@ class Sandbox(ImmutableSandboxedEnvironment):
         _measure_joins(tree)
         return tree
 
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        # Messages are dicts: looking for an attribute first, which fails with an exception, takes most of the time.
+        if isinstance(obj, dict) and attribute not in OF_DICTS:
+            return obj[attribute] if attribute in obj else self.undefined(obj=obj, name=attribute)
+        return super().getattr(obj, attribute)
+
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
-        if operator == "*":
+        if operator == "+":
+            if isinstance(left, SIZED) and isinstance(right, SIZED):
+                check_size(len(left) + len(right))
+        elif operator == "*":
             for one, other in ((left, right), (right, left)):
-                if isinstance(one, str | list | tuple) and isinstance(other, int):
+                if isinstance(one, SIZED) and isinstance(other, int):
                     check_size(len(one) * other)
             if isinstance(left, int) and isinstance(right, int):
                 check_size(left.bit_length() + right.bit_length())
         elif operator == "**" and isinstance(left, int) and isinstance(right, int):
             check_size(left.bit_length() * max(right, 0))
-        elif (
-            operator == "+" and isinstance(left, str | list | tuple) and isinstance(right, str | list | tuple)
-        ):
-            check_size(len(left) + len(right))
         elif operator == "%" and isinstance(left, str) and _asks_for_width(left):
             raise BudgetExceeded("it asks for a text of a fixed width")
         return super().call_binop(context, operator, left, right)

@@ -80,9 +80,9 @@ class ToolFormat(Protocol):
         """A scanner for the region that `start` opened."""
         ...
 
-    def calls(self, tools: Sequence[tuple[str, str]], grammar: JsonGrammar) -> str:
-        """Add the rule of one call with its markers to a grammar; it begins with the first of `starts`. `tools` are
-        names and the rules of their arguments."""
+    def calls(self, tools: Sequence[Tool], grammar: JsonGrammar, shaped: bool) -> str:
+        """Add the rule of one call of these tools with its markers to a grammar; it begins with the first of `starts`.
+        `shaped`: their arguments have the shape of the schemas."""
         ...
 
 
@@ -109,6 +109,10 @@ TOOL_FORMATS: dict[str, ToolFormatEntry] = {
         ("<function=", "<arg_key>", "<parameter=", "<tool_sep"),
     ),
     "qwen": ToolFormatEntry("duologue.text.toolcalls.hermes"),
+    "qwen3_xml": ToolFormatEntry(
+        "duologue.text.toolcalls.qwen3_xml", ("<tool_call>", "<function=", "<parameter="), ("<arg_key>",)
+    ),
+    "qwen3_coder": ToolFormatEntry("duologue.text.toolcalls.qwen3_xml"),
 }
 
 

@@ -42,19 +42,23 @@ class Hermes:
     def scanner(self, start: str, sink: ToolCallSink, tools: Sequence[Tool]) -> ToolCallScanner:
         return HermesScanner(start, sink, tools)
 
-    def calls(self, tools: Sequence[tuple[str, str]], grammar: JsonGrammar) -> str:
+    def calls(self, tools: Sequence[Tool], grammar: JsonGrammar, shaped: bool) -> str:
         objects = [
             grammar.add(
                 "call",
-                f'"{{" space {literal(NAME)} colon {literal(json.dumps(name, ensure_ascii=False))} comma '
-                f'{literal(ARGUMENTS)} colon {arguments} space "}}"',
+                f'"{{" space {literal(NAME)} colon {literal(json.dumps(tool.name, ensure_ascii=False))} comma '
+                f'{literal(ARGUMENTS)} colon {_arguments(tool, grammar, shaped)} space "}}"',
             )
-            for name, arguments in tools
+            for tool in tools
         ]
         return grammar.add("region", f"{literal(START)} space ({' | '.join(objects)}) space {literal(END)}")
 
 
 FORMAT = Hermes()
+
+
+def _arguments(tool: Tool, grammar: JsonGrammar, shaped: bool) -> str:
+    return grammar.schema({"type": "object", **tool.parameters}, "arguments") if shaped else "object"
 
 
 class HermesScanner:

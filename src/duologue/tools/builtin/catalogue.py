@@ -131,9 +131,8 @@ class BuiltinTools:
             case "calculator":
                 return calculate(text("expression"))
             case "fetch":
-                return await fetch_page(
-                    text("url"), self._addresses, start=int(str(arguments.get("start") or 0))
-                )
+                start = int(str(arguments.get("start") or 0))
+                return await fetch_page(text("url"), self._addresses, start=start, user=user)
             case "search":
                 return await self._search_conversations(
                     text("query"), int(str(arguments.get("limit") or HITS)), user

@@ -6,6 +6,7 @@ question goes to the tool call it belongs to, and is refused when that call cann
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -17,6 +18,16 @@ from duologue.tools.values import Ask, ElicitationAnswer, Report
 from duologue.values.conversations import Approval
 
 CANCELLED = ElicitationAnswer("cancel")
+OPEN_QUESTIONS = 4
+"""Questions of one tool call that may be open at a time."""
+QUESTIONS = 50
+"""Questions one tool call may ask in all."""
+MESSAGE = 4000
+"""Characters of a question that are shown."""
+SCHEMA_BYTES = 32 * 1024
+"""Largest form, as JSON."""
+ADDRESS = 4096
+"""Longest address of a page to open."""
 
 
 class SessionLost(Exception):
@@ -40,20 +51,27 @@ class ToolCallContext:
         self.report = report
         self._ask = ask
         self._questions: set[anyio.CancelScope] = set()
+        self._asked = 0
 
     async def form(self, message: str, schema: Mapping[str, object], now: int) -> ElicitationAnswer:
-        """Ask the user to fill in a form with `schema`; `now` is in ms since 1970."""
+        """Ask the user to fill in a form with `schema`; `now` is in ms since 1970. Too large a form is cancelled without
+        showing it, and so is any question of a tool call that asks too much."""
+        if len(json.dumps(schema)) > SCHEMA_BYTES:
+            return CANCELLED
         return await self._elicit("form", message, now, schema=dict(schema))
 
     async def link(self, message: str, url: str, now: int) -> ElicitationAnswer:
         """Ask the user to open `url`. Anything but http and https is cancelled without showing it."""
-        if not url.startswith(("https://", "http://")):
+        if not url.startswith(("https://", "http://")) or len(url) > ADDRESS:
             return CANCELLED
         return await self._elicit("link", message, now, url=url)
 
     async def _elicit(
         self, kind: str, message: str, now: int, *, schema: dict[str, object] | None = None, url: str = ""
     ) -> ElicitationAnswer:
+        if len(self._questions) >= OPEN_QUESTIONS or self._asked >= QUESTIONS:
+            return CANCELLED
+        self._asked += 1
         approval = Approval(
             id=secrets.token_urlsafe(16),
             run="",
@@ -61,7 +79,7 @@ class ToolCallContext:
             kind="link" if kind == "link" else "form",
             server=self.server,
             tool=self.tool,
-            message=message,
+            message=message[:MESSAGE],
             schema=schema or {},
             url=url,
             created=now,

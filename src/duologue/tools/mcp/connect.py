@@ -20,6 +20,7 @@ from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 from duologue import __version__
 from duologue.errors import BadRequest, Forbidden, Problem, Unavailable
 from duologue.tools.mcp import transports
+from duologue.tools.mcp.bounded_http import TransportState
 from duologue.tools.mcp.call_context import SessionLost
 from duologue.tools.mcp.health import Journal, Phase
 from duologue.tools.mcp.login import LoginNeeded
@@ -47,7 +48,7 @@ async def open_session(
 
     Raises Problem with a sentence for every failure of the server or the transport.
     """
-    state = transports.TransportState()
+    state = TransportState()
     session = McpSession(config, journal, state, now)
     try:
         async with AsyncExitStack() as stack:
@@ -67,7 +68,7 @@ async def _connect(
     config: ServerConfig,
     journal: Journal,
     session: McpSession,
-    state: transports.TransportState,
+    state: TransportState,
     on_phase: Callable[[Phase], None],
     addresses: AddressGuard | None,
     auth: httpx2.Auth | None,
@@ -125,7 +126,7 @@ async def _handshake(
         yield client
 
 
-def _problem(error: BaseException, state: transports.TransportState, config: ServerConfig) -> Problem:
+def _problem(error: BaseException, state: TransportState, config: ServerConfig) -> Problem:
     """Why a server cannot be reached, as a sentence. BadRequest and Forbidden are final: retrying does not help."""
     leaf = _leaf(error)
     for cause in (leaf, state.refused):

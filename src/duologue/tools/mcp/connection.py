@@ -177,7 +177,8 @@ class McpConnection:
         """After a failure, wait for the next attempt: backoff, or until `reconnect` cancels the wait."""
         seconds = backoff.delay(failures)
         if self.login is not None and not self.login.fail():
-            then, reason = "login", LoginNeeded().message
+            needed = LoginNeeded().message
+            then, reason = "login", reason if reason == needed else f"The sign-in failed. {reason}"
         self._enter(then, reason, retry=self._now() + int(seconds * 1000) if then == "waiting" else 0)
         self._attempted.set()
         with anyio.CancelScope() as scope:

@@ -70,10 +70,11 @@ class Journal:
         self._lines: deque[LogLine] = deque(maxlen=LINES)
 
     def add(self, text: str, source: Literal["duologue", "server", "stderr"] = "duologue") -> None:
-        """Append `text`, line by line."""
-        for line in text.splitlines()[:LINES]:
+        """Append `text`, line by line; of a very long one only the beginning."""
+        for line in text[: LINES * LINE].splitlines()[:LINES]:
             if line.strip():
-                self._lines.append(LogLine(self._now(), source, self.redact(line)[:LINE]))
+                # Cut before redacting too, which is slow; wide enough that a secret at the cut is not shown.
+                self._lines.append(LogLine(self._now(), source, self.redact(line[: 4 * LINE])[:LINE]))
 
     def lines(self) -> tuple[LogLine, ...]:
         return tuple(self._lines)

@@ -12,10 +12,14 @@ from urllib.parse import parse_qs, urlsplit
 import anyio
 from msgspec import Struct
 
-from duologue.errors import BadRequest, Unavailable
+from duologue.errors import BadRequest, Forbidden, Unavailable
 
 WAIT_SECONDS = 600.0
 """How long a user may take to sign in."""
+FINISH_SECONDS = 60.0
+"""How long the server may take afterwards: the exchange of the code for tokens, the connection and its lists."""
+ADDRESS = 8192
+"""Longest address to open."""
 
 
 class LoginNeeded(Unavailable):
@@ -58,22 +62,29 @@ class McpLogin:
         self._received = anyio.Event()
 
     async def open(self, url: str) -> None:
-        """Publish `url` for the user to open. Raises LoginNeeded unless the sign-in is interactive."""
+        """Publish `url` for the user to open. Raises LoginNeeded unless the sign-in is interactive, and Forbidden for an
+        address that is not one of the web."""
         self._requested = True
         if not self._interactive or self._limit is None:
             raise LoginNeeded
+        if not url.startswith(("https://", "http://")) or len(url) > ADDRESS:
+            raise Forbidden(
+                "The server sends you to an address for signing in that is not one of the web.",
+                code="tool_server_refused",
+            )
         self.address = url
-        self.state = parse_qs(urlsplit(url).query).get("state", [""])[0]
+        # The last one is ours: the server's own address, before it, may hold another.
+        self.state = parse_qs(urlsplit(url).query).get("state", [""])[-1]
         self._limit.deadline = anyio.current_time() + WAIT_SECONDS
         self._on_address()
 
     async def wait_for_response(self) -> AuthorizationResponse:
-        """Wait for the browser to return; then the attempt's timeout runs again."""
+        """Wait for the browser to return; then the attempt has `FINISH_SECONDS` more."""
         await self._received.wait()
         assert self._response is not None
         assert self._limit is not None
         self.address = ""
-        self._limit.deadline = anyio.current_time() + 60.0
+        self._limit.deadline = anyio.current_time() + FINISH_SECONDS
         return self._response
 
     def complete(self, response: AuthorizationResponse) -> None:

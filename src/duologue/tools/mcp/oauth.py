@@ -5,6 +5,7 @@ Owns the stored form of tokens. The SDK does discovery, registration, PKCE and r
 
 from __future__ import annotations
 
+import json
 import time
 from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit
@@ -19,8 +20,14 @@ from mcp.shared.auth import (
 )
 from pydantic import AnyUrl, BaseModel, ValidationError
 
+from duologue.errors import Unavailable
 from duologue.tools.mcp.login import McpLogin
 
+TOKEN = 16 * 1024
+"""Longest token; it goes with every request."""
+RECORD = 64 * 1024
+"""Largest metadata or registration that is stored."""
+LONGEST_SECONDS = 10 * 365 * 24 * 3600
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -49,10 +56,16 @@ class TokenStorage:
         return _parse(OAuthToken, row.get("tokens"))
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        self.expires = time.time() + tokens.expires_in if tokens.expires_in else None
+        if len(tokens.access_token) > TOKEN or len(tokens.refresh_token or "") > TOKEN:
+            raise Unavailable(
+                f"The server's sign-in gave a token of more than {TOKEN // 1024} KB.",
+                code="tool_server_error",
+            )
+        seconds = min(max(tokens.expires_in or 0, 0), LONGEST_SECONDS)
+        self.expires = time.time() + seconds if tokens.expires_in else None
         changes: dict[str, Any] = {"tokens": tokens.model_dump(mode="json"), "expires": self.expires}
         if self.metadata is not None:
-            changes["metadata"] = self.metadata.model_dump(mode="json", exclude_none=True)
+            changes["metadata"] = _dump(self.metadata)
         await self._save(changes)
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
@@ -63,7 +76,7 @@ class TokenStorage:
         return client
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        await self._save({"client": client_info.model_dump(mode="json", exclude_none=True)})
+        await self._save({"client": _dump(client_info)})
 
     async def _load(self) -> dict[str, Any]:
         return await self._rows.tokens(self._server, self._user) or {}
@@ -119,6 +132,16 @@ def provider(url: str, server: str, login: McpLogin, rows: TokenRows) -> OAuthPr
 def _is_loopback(url: str) -> bool:
     host = urlsplit(url).hostname or ""
     return host in ("localhost", "::1") or host.startswith("127.")
+
+
+def _dump(record: BaseModel) -> dict[str, Any]:
+    dumped = record.model_dump(mode="json", exclude_none=True)
+    if len(json.dumps(dumped)) > RECORD:
+        raise Unavailable(
+            f"The server's sign-in described itself in more than {RECORD // 1024} KB.",
+            code="tool_server_error",
+        )
+    return dumped
 
 
 def _parse(kind: type[Model], value: Any) -> Model | None:

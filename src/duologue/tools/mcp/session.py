@@ -21,27 +21,27 @@ from pydantic import ValidationError
 from duologue.errors import BadRequest, Unavailable
 from duologue.tools import results
 from duologue.tools.arguments import check
-from duologue.tools.mcp import transports
+from duologue.tools.mcp.bounded_http import TransportState
 from duologue.tools.mcp.call_context import SessionLost, ToolCallContext, ToolCallContexts
 from duologue.tools.mcp.capabilities import (
     About,
     FilledPrompt,
     Listing,
-    PromptArgument,
-    ResourceTemplate,
-    ServerPrompt,
-    ServerResource,
-    ServerTool,
 )
 from duologue.tools.mcp.health import Journal
+from duologue.tools.mcp.listing import DESCRIPTION, ENTRIES, TITLE, ListingReader
 from duologue.tools.mcp.server_config import ServerConfig
 from duologue.tools.values import ElicitationAnswer, Keep, ToolOutcome, failure
 from duologue.values.conversations import Content, ResourceContent, TextContent
 
 PAGES = 20
 """Maximum pages read of one list, against servers whose cursor never ends."""
-ENTRIES = 1000
-"""Maximum tools, resources or prompts of one server."""
+CURSOR = 4096
+"""Longest cursor that is sent back."""
+PROGRESS = 500
+"""Characters of a progress report; each is stored and sent to every viewer."""
+ERROR = 2000
+"""Characters of an error message."""
 # The SDK's messages for an HTTP error without a JSON-RPC body, and the statuses of an unknown session: 404 by the
 # specification, but some servers answer 400 because they look the session up before they read the request.
 UNREAD = ("Session terminated", "Server returned an error response")
@@ -55,7 +55,7 @@ class McpSession:
     """An open session, usable from any task. `news` is set when it ends or its lists change."""
 
     def __init__(
-        self, config: ServerConfig, journal: Journal, state: transports.TransportState, now: Callable[[], int]
+        self, config: ServerConfig, journal: Journal, state: TransportState, now: Callable[[], int]
     ) -> None:
         self._config = config
         self._journal = journal
@@ -76,10 +76,10 @@ class McpSession:
         client = self._connected()
         info = client.server_info
         return About(
-            title=(info.title or info.name) if info else "",
-            version=info.version if info else "",
-            protocol=client.protocol_version,
-            instructions=client.instructions or "",
+            title=(info.title or info.name)[:TITLE] if info else "",
+            version=info.version[:TITLE] if info else "",
+            protocol=client.protocol_version[:TITLE],
+            instructions=(client.instructions or "")[:DESCRIPTION],
         )
 
     async def listing(self) -> Listing:
@@ -98,12 +98,18 @@ class McpSession:
             templates = await self._pages(client.list_resource_templates, "resource_templates", optional=True)
         if can.prompts is not None:
             prompts = await self._pages(client.list_prompts, "prompts")
-        return Listing(
-            tuple(_tool(tool) for tool in tools),
-            tuple(_resource(resource) for resource in resources),
-            tuple(_template(template) for template in templates),
-            tuple(_prompt(prompt) for prompt in prompts),
+        reader = ListingReader()
+        listing = Listing(
+            reader.tools(tools),
+            reader.resources(resources),
+            reader.templates(templates),
+            reader.prompts(prompts),
         )
+        if reader.left_out:
+            self._journal.add(
+                f"{reader.left_out:,} entries of its lists were left out: too many, too large, or a name twice."
+            )
+        return listing
 
     async def _pages(
         self, ask: Callable[..., Awaitable[Any]], field: str, *, optional: bool = False
@@ -117,11 +123,12 @@ class McpSession:
                 if optional:
                     return entries
                 raise
-            entries += getattr(page, field)
-            cursor = page.next_cursor
-            if cursor is None or len(entries) >= ENTRIES:
+            # One more than is kept, so that the reader can tell that there were more.
+            entries += getattr(page, field)[: ENTRIES + 1 - len(entries)]
+            before, cursor = cursor, page.next_cursor
+            if cursor is None or cursor == before or len(cursor) > CURSOR or len(entries) > ENTRIES:
                 break
-        return entries[:ENTRIES]
+        return entries
 
     async def call_tool(
         self, tool: str, arguments: Mapping[str, object], context: ToolCallContext, keep: Keep
@@ -131,7 +138,7 @@ class McpSession:
         client = self._connected()
 
         async def on_progress(progress: float, total: float | None, message: str | None) -> None:
-            await context.report(message or "", progress, total or 0.0)
+            await context.report((message or "")[:PROGRESS], progress, total or 0.0)
 
         async def attempt() -> Any:
             return await self._request(
@@ -175,7 +182,7 @@ class McpSession:
                     messages.append((message.role, results.truncate(content.text)))
                 else:
                     messages.append((message.role, f"[{type(content).__name__}]"))
-        return FilledPrompt(result.description or "", tuple(messages))
+        return FilledPrompt((result.description or "")[:DESCRIPTION], tuple(messages))
 
     async def complete(
         self,
@@ -197,7 +204,7 @@ class McpSession:
         result = await self._request(
             client.complete(reference, {"name": argument, "value": value}, dict(context) or None)
         )
-        return tuple(result.completion.values[:100])
+        return tuple(value[:ERROR] for value in result.completion.values[:100])
 
     async def listen(self) -> None:
         """Subscribe to list changes, which newer servers send only to subscribers. Returns when the session ends."""
@@ -237,7 +244,7 @@ class McpSession:
             if error.code == types.CONNECTION_CLOSED:
                 self.lost()
                 raise SessionLost(undelivered=isinstance(self._state.refused, httpx2.ConnectError)) from None
-            message = self._journal.redact(error.message or f"error {error.code}")
+            message = self._journal.redact((error.message or f"error {error.code}")[:ERROR])
             self._journal.add(message, "server")
             raise Unavailable(
                 f"The tool server {self._config.name} answered with an error: {message}",
@@ -322,47 +329,3 @@ def _plain_schema(schema: Any) -> dict[str, object]:
     if hasattr(schema, "model_dump"):
         return dict(schema.model_dump(by_alias=True, mode="json", exclude_none=True))
     return dict(schema)
-
-
-def _tool(tool: types.Tool) -> ServerTool:
-    hints = tool.annotations
-    return ServerTool(
-        name=tool.name,
-        title=tool.title or (hints.title if hints else None) or "",
-        description=tool.description or "",
-        schema=tool.input_schema,
-        read_only=bool(hints and hints.read_only_hint),
-    )
-
-
-def _resource(resource: types.Resource) -> ServerResource:
-    return ServerResource(
-        uri=str(resource.uri),
-        name=resource.name,
-        title=resource.title or "",
-        description=resource.description or "",
-        mime=resource.mime_type or "",
-        size=resource.size or 0,
-    )
-
-
-def _template(template: types.ResourceTemplate) -> ResourceTemplate:
-    return ResourceTemplate(
-        template=template.uri_template,
-        name=template.name,
-        title=template.title or "",
-        description=template.description or "",
-        mime=template.mime_type or "",
-    )
-
-
-def _prompt(prompt: types.Prompt) -> ServerPrompt:
-    return ServerPrompt(
-        name=prompt.name,
-        title=prompt.title or "",
-        description=prompt.description or "",
-        arguments=tuple(
-            PromptArgument(one.name, one.title or "", one.description or "", bool(one.required))
-            for one in prompt.arguments or ()
-        ),
-    )

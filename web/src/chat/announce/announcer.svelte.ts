@@ -1,6 +1,6 @@
 // What a screen reader announces: starts, ends and approvals, and of a running reply whole sentences at most, never
 // single tokens. Owns the text of the page's polite live region.
-import { thread as words } from "../../language/en/thread";
+import { thread as words } from "../../language/en/chat/thread";
 import type { Clock } from "../../wire/transport/clock";
 import { plainText, Sentences } from "./sentences";
 

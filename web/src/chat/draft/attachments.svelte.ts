@@ -1,9 +1,9 @@
 // Files attached to the draft. Each is uploaded at once and sent with the message. Finished uploads survive a reload,
 // per conversation; running ones continue while another conversation is open.
-import { composer as words } from "../../language/en/composer";
+import { composer as words } from "../../language/en/chat/composer";
 import type { TextStorage } from "../../settings/storage";
-import { problemOf } from "../../wire/transport/http";
-import { type Content, type FileContent, filesOf, newId, type ResourceContent, type StoredFile } from "../../wire/rows";
+import { type Answer, problemOf } from "../../wire/transport/http";
+import { type Content, type FileContent, filesOf, newId, type ResourceContent, type StoredFile } from "../../wire/chat/rows";
 import type { Upload, Uploader } from "../../wire/transport/upload";
 import { draftKey } from "./draft.svelte";
 import { type DocumentMode, isText } from "./file_support";
@@ -14,6 +14,8 @@ const MAX_PARALLEL = 3;
 /** How much of a text file is read for its preview, in bytes, and shown, in characters. */
 const [PREVIEW_BYTES, PREVIEW_LENGTH] = [600, 160];
 const MEGABYTE = 2 ** 20;
+/** Milliseconds before an upload whose connection broke begins again, for each attempt. */
+const RETRY_DELAYS_MS = [1000, 4000];
 
 export interface Attachment {
   readonly key: string;
@@ -22,9 +24,17 @@ export interface Attachment {
   readonly stage: "sending" | "kept" | "failed";
   /** Uploaded share, 0 to 1. */
   readonly share: number;
+  /** The connection broke, and the upload is about to begin again. */
+  readonly interrupted?: boolean;
   /** Hash of the stored file. */
   readonly blob: string;
   readonly problem: string;
+  /** No model can take it; `problem` says why. */
+  readonly unusable?: boolean;
+  /** False until the server has looked at it: what it cannot read has no thumbnail to ask for. */
+  readonly checked?: boolean;
+  /** A PDF without text, for models that see pictures. */
+  readonly scan?: boolean;
   /** Bytes; 0 if unknown. */
   readonly size: number;
   /** How the user chose to send a document; absent: the default. */
@@ -35,6 +45,12 @@ export interface Attachment {
   readonly resource?: ResourceContent;
 }
 
+export interface Inspection {
+  /** Why no model can take the file; empty when one can, or when the server does not answer. */
+  readonly problem: string;
+  readonly scan: boolean;
+}
+
 /** What the rest of the page decides about attachments. */
 export interface AttachmentRules {
   /** Server limits: `attachments` per message, `blob_bytes` per file. */
@@ -43,9 +59,15 @@ export interface AttachmentRules {
   readonly isSupported: (item: Attachment) => boolean;
   readonly documentMode: (item: Attachment) => DocumentMode | undefined;
   readonly reportProblem: (sentence: string) => void;
+  /** Runs `action` after the delay; returns what cancels it. */
+  readonly after: (milliseconds: number, action: () => void) => () => void;
+  /** Whether the server can use this file. */
+  readonly inspect: (blob: string) => Promise<Inspection>;
+  /** Why the server cannot show this file; empty when it can, or does not answer. */
+  readonly thumbnailProblem: (blob: string) => Promise<string>;
 }
 
-const NO_RULES: AttachmentRules = { limits: () => ({}), isSupported: () => true, documentMode: ({ given }) => given, reportProblem: () => {} };
+const NO_RULES: AttachmentRules = { limits: () => ({}), isSupported: () => true, documentMode: ({ given }) => given, reportProblem: () => {}, after: () => () => {}, inspect: async () => ({ problem: "", scan: false }), thumbnailProblem: async () => "" };
 
 export class Attachments {
   readonly #storage: TextStorage;
@@ -54,6 +76,8 @@ export class Attachments {
   readonly #sending = new Map<string, Upload<StoredFile>>();
   /** Files that are not stored yet, for the first or another attempt. */
   readonly #files = new Map<string, File>();
+  /** Those that failed because the server could not be reached. */
+  readonly #unreached = new Set<string>();
   /** Attachments of other conversations with unfinished or failed uploads. */
   readonly #background = new Map<string, readonly Attachment[]>();
   #key = KEY;
@@ -130,12 +154,24 @@ export class Attachments {
   /** Repeats a failed upload. */
   retry(key: string): void {
     if (!this.#files.has(key)) return;
+    this.#unreached.delete(key);
     this.#change(key, { stage: "sending", share: 0, problem: "" });
     this.#sendWaiting();
   }
 
+  /** The server is reachable again: what did not reach it is sent again. */
+  resume(): void {
+    for (const key of [...this.#unreached]) this.retry(key);
+  }
+
   canRetry({ key, size }: Attachment): boolean {
     return this.#files.has(key) && size <= (this.#rules.limits()["blob_bytes"] ?? Infinity);
+  }
+
+  /** A thumbnail could not be loaded: a file that the server cannot read is reported before it is sent. */
+  async thumbnailFailed({ key, blob }: Attachment): Promise<void> {
+    const problem = await this.#rules.thumbnailProblem(blob);
+    if (problem !== "") this.#change(key, { problem });
   }
 
   /** Sends a document as text or as page images; undefined: the default. */
@@ -181,7 +217,7 @@ export class Attachments {
   }
 
   #isSendable(item: Attachment): boolean {
-    return item.stage === "kept" && this.#rules.isSupported(item);
+    return item.stage === "kept" && !item.unusable && this.#rules.isSupported(item);
   }
 
   #contentOf(item: Attachment): FileContent {
@@ -199,17 +235,49 @@ export class Attachments {
   }
 
   async #send(key: string, file: File): Promise<void> {
-    const upload = this.#upload(file, (share) => this.#change(key, { share }));
-    this.#sending.set(key, upload);
-    const answer = await upload.answer;
-    if (!this.#sending.delete(key)) return;
+    const answer = await this.#attempt(key, file);
+    if (answer === null) return;
+    this.#sending.delete(key);
+    if (answer.kind === "unreachable") this.#unreached.add(key);
     if (answer.kind === "ok") {
       const { hash: blob, mime, size } = answer.value;
       this.#files.delete(key);
-      this.#change(key, { stage: "kept", share: 1, blob, mime, size });
+      this.#change(key, { stage: "kept", share: 1, interrupted: false, checked: false, blob, mime, size });
+      void this.#inspect(key, blob);
       if (isText({ mime })) void this.#readPreview(key, file);
-    } else this.#change(key, { stage: "failed", problem: problemOf(answer) });
+    } else this.#change(key, { stage: "failed", interrupted: false, problem: problemOf(answer) });
     this.#sendWaiting();
+  }
+
+  /** Uploads, and begins again where the connection breaks. Null if it was aborted. */
+  async #attempt(key: string, file: File): Promise<Answer<StoredFile> | null> {
+    for (let attempt = 0; ; attempt++) {
+      const upload = this.#upload(file, (share) => this.#change(key, { share, interrupted: false }));
+      this.#sending.set(key, upload);
+      const answer = await upload.answer;
+      if (this.#sending.get(key) !== upload) return null;
+      const delay = RETRY_DELAYS_MS[attempt];
+      if (answer.kind !== "unreachable" || delay === undefined) return answer;
+      this.#change(key, { share: 0, interrupted: true });
+      if (!(await this.#pause(key, delay))) return null;
+    }
+  }
+
+  /** The place among the parallel uploads stays taken. False if it was aborted meanwhile. */
+  #pause(key: string, milliseconds: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const cancel = this.#rules.after(milliseconds, () => resolve(true));
+      const abort = () => {
+        cancel();
+        resolve(false);
+      };
+      this.#sending.set(key, { answer: Promise.resolve({ kind: "unreachable" }), abort });
+    });
+  }
+
+  async #inspect(key: string, blob: string): Promise<void> {
+    const { problem, scan } = await this.#rules.inspect(blob);
+    this.#change(key, { checked: true, ...(problem !== "" ? { problem, unusable: true } : scan ? { scan } : {}) });
   }
 
   async #readPreview(key: string, file: File): Promise<void> {
@@ -221,6 +289,7 @@ export class Attachments {
     this.#sending.get(key)?.abort();
     this.#sending.delete(key);
     this.#files.delete(key);
+    this.#unreached.delete(key);
   }
 
   #change(key: string, changes: Partial<Attachment>): void {
@@ -257,12 +326,12 @@ export class Attachments {
 
 /** What is compared to decide whether to store again: progress does not count. */
 function storedKeys(items: readonly Attachment[]): string[] {
-  return items.filter(({ stage }) => stage === "kept").map(({ key, given, beginning }) => `${key} ${given} ${beginning !== undefined}`);
+  return items.filter(({ stage }) => stage === "kept").map(({ key, given, beginning, unusable, scan }) => [key, given, beginning !== undefined, unusable, scan].join(" "));
 }
 
 /** Attachments from stored JSON; anything else is ignored. */
 export function attachmentsOf(stored: unknown): readonly Attachment[] {
   if (!Array.isArray(stored)) return [];
   const isAttachment = (item: Partial<Attachment> | null) => typeof item?.key === "string" && typeof item.blob === "string" && item.stage === "kept";
-  return (stored as (Attachment | null)[]).filter((item): item is Attachment => isAttachment(item)).map((item) => ({ ...item, size: item.size ?? 0, mime: item.mime ?? "" }));
+  return (stored as (Attachment | null)[]).filter((item): item is Attachment => isAttachment(item)).map(({ checked: _, ...item }) => ({ ...item, size: item.size ?? 0, mime: item.mime ?? "", problem: item.unusable ? (item.problem ?? "") : "" }));
 }

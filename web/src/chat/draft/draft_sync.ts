@@ -1,10 +1,10 @@
 // Keeps the server's copy of the draft in sync: saved shortly after the last key, read when another device wrote later.
 // The browser's copy is authoritative, so that no keystroke is ever lost: if both differ, the newer one is shown and
 // the other is offered for restoring.
-import { composer as words } from "../../language/en/composer";
+import { composer as words } from "../../language/en/chat/composer";
 import type { TextStorage } from "../../settings/storage";
 import type { Clock } from "../../wire/transport/clock";
-import { type DraftClient, NEW_CONVERSATION, type StoredDraft } from "../../wire/drafts";
+import { type DraftClient, NEW_CONVERSATION, type StoredDraft } from "../../wire/chat/drafts";
 import { type Attachments, attachmentsOf } from "./attachments.svelte";
 import { type Draft, draftKey, type DraftObserver } from "./draft.svelte";
 import type { FeedEvent } from "../list/feed";

@@ -1,6 +1,6 @@
 // Which files a model accepts, and what to do about one it does not. Pure. The server decides in the end and reports on
 // the message.
-import type { Model } from "../../wire/server";
+import type { Model } from "../../wire/server/server";
 
 export type Modality = "image" | "audio" | "video";
 export type DocumentMode = "text" | "pages";
@@ -10,6 +10,8 @@ export interface FileInput {
   readonly mime: string;
   /** A document as text or as page images. */
   readonly given?: DocumentMode | undefined;
+  /** A PDF without text. */
+  readonly scan?: boolean | undefined;
 }
 
 export interface UnsupportedFile {
@@ -20,7 +22,7 @@ export interface UnsupportedFile {
   readonly others: readonly string[];
 }
 
-type ModelSupport = Pick<Model, "name" | "modalities" | "state">;
+type ModelSupport = Pick<Model, "name" | "modalities" | "untold" | "state">;
 
 const PDF = "application/pdf";
 
@@ -34,23 +36,27 @@ export function isText({ mime }: Pick<FileInput, "mime">): boolean {
 }
 
 /** The modality a model needs for the file; null if text is enough. */
-export function requiredModality({ mime, given }: FileInput): Modality | null {
-  if (isPdf({ mime })) return given === "pages" ? "image" : null;
+export function requiredModality({ mime, given, scan }: FileInput): Modality | null {
+  if (isPdf({ mime })) return scan || given === "pages" ? "image" : null;
   return (/^(image|audio|video)\//.exec(mime)?.[1] as Modality | undefined) ?? null;
 }
 
-/** A model that declares no modalities gets the file, and the server decides. */
-export function accepts(model: ModelSupport | null, file: FileInput): boolean {
+/** Whether the model gets something of the file, as it is or as what the server makes of it: text of sound, frames of a video.
+ * `writesDown`: the server has a recogniser. A model that declares no modalities gets the file, and the server decides. */
+export function accepts(model: ModelSupport | null, file: FileInput, writesDown = false): boolean {
   const modality = requiredModality(file);
-  return modality === null || !model?.modalities || model.modalities.includes(modality);
+  if (modality === null || !model?.modalities) return true;
+  const takes = [...model.modalities, ...(model.untold ?? [])];
+  if (takes.includes(modality)) return true;
+  return modality === "audio" ? writesDown : modality === "video" && takes.includes("image");
 }
 
-export function unsupportedFile(file: FileInput, model: ModelSupport | null, models: readonly ModelSupport[]): UnsupportedFile | null {
+export function unsupportedFile(file: FileInput, model: ModelSupport | null, models: readonly ModelSupport[], writesDown = false): UnsupportedFile | null {
   const kind = requiredModality(file);
-  if (kind === null || accepts(model, file)) return null;
-  const isAlternative = ({ name, modalities, state = "ready" }: ModelSupport) => name !== model?.name && state === "ready" && modalities?.includes(kind);
+  if (kind === null || accepts(model, file, writesDown)) return null;
+  const isAlternative = (other: ModelSupport) => other.name !== model?.name && (other.state ?? "ready") === "ready" && other.modalities !== undefined && accepts(other, file);
   const others = models.filter(isAlternative).map(({ name }) => name);
-  return { kind, asText: isPdf(file), others };
+  return { kind, asText: isPdf(file) && !file.scan, others };
 }
 
 /** How to send a document: as chosen for it, else as the user prefers if the model can; undefined: the server

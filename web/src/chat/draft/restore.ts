@@ -1,5 +1,5 @@
 // Moves the content of a message that was not sent, or not answered, back to where it was typed.
-import { type Content, textOf } from "../../wire/rows";
+import { type Content, textOf } from "../../wire/chat/rows";
 import type { Attachments } from "./attachments.svelte";
 import type { Draft } from "./draft.svelte";
 

@@ -32,3 +32,9 @@ function beginsLine(text: string, at: number): boolean {
 function beginsWord(text: string, at: number): boolean {
   return at === 0 || /\s/.test(text[at - 1]!);
 }
+
+/** What a message that begins with "/help" asks the help; null for any other message. */
+export function helpQuestion(text: string): string | null {
+  const match = /^\s*\/help(?:\s+([\s\S]*))?$/i.exec(text);
+  return match ? (match[1] ?? "").trim() : null;
+}

@@ -1,8 +1,8 @@
 // Suggestions above the composer for what is being typed: prompts and commands after "/", resources after "@". Pure.
 import { foldText } from "../../language/fold_text";
-import type { Prompt, PromptArgument, Resource, ResourceTemplate, ServerPrompts, ServerResources } from "../../wire/mcp_content";
+import type { Prompt, PromptArgument, Resource, ResourceTemplate, ServerPrompts, ServerResources } from "../../wire/tools/mcp_content";
 
-export type ChatCommand = "new-chat" | "temporary-chat" | "compact";
+export type ChatCommand = "new-chat" | "temporary-chat" | "compact" | "help";
 
 export type SuggestionAction =
   | { readonly kind: "command"; readonly command: ChatCommand }

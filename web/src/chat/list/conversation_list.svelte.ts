@@ -1,14 +1,14 @@
 // The list of conversations, newest first, as far as it was read, and the commands on one or many of them. Kept in sync
 // by the feed.
-import { shell } from "../../language/en/shell";
-import { sidebar as words } from "../../language/en/sidebar";
+import { shell } from "../../language/en/shell/shell";
+import { sidebar as words } from "../../language/en/chat/sidebar";
 import type { TextStorage } from "../../settings/storage";
 import type { Clock } from "../../wire/transport/clock";
-import type { BulkAction, ConversationClient, View } from "../../wire/conversations";
-import type { FolderClient } from "../../wire/folders";
+import type { BulkAction, ConversationClient, View } from "../../wire/chat/conversations";
+import type { FolderClient } from "../../wire/chat/folders";
 import { type Answer, problemOf } from "../../wire/transport/http";
-import type { Conversation } from "../../wire/rows";
-import type { WaitReason } from "../../wire/runs";
+import type { Conversation } from "../../wire/chat/rows";
+import type { WaitReason } from "../../wire/chat/runs";
 import type { ListEvent } from "./feed";
 import { Folders } from "./folders.svelte";
 import { dateGroups, untilMidnight } from "./date_groups";

@@ -1,6 +1,6 @@
 // Groups conversations by their last change: today, yesterday and so on. Pure: the time is an argument; days are those
 // of the local time zone.
-import type { Conversation } from "../../wire/rows";
+import type { Conversation } from "../../wire/chat/rows";
 
 export interface DateGroup {
   /** "today", "yesterday", "week" and "month" for the last 7 and 30 days, or a month as "2026-03". */

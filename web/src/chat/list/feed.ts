@@ -1,7 +1,7 @@
 // The server's feed of changes to all conversations.
 import { parseEvent } from "../../wire/json";
 import type { EventStream, StreamListener } from "../../wire/transport/event_stream";
-import type { Outcome, WaitReason } from "../../wire/runs";
+import type { Outcome, WaitReason } from "../../wire/chat/runs";
 
 export type ListEvent =
   | { readonly type: "changed"; readonly conversation: string }
@@ -16,9 +16,14 @@ export interface DraftEvent {
   readonly updated: number;
 }
 
-export type FeedEvent = ListEvent | DraftEvent;
+/** A model was loaded or unloaded, changed its state, or became the default. */
+export interface ModelsChanged {
+  readonly type: "models";
+}
 
-const TYPES = new Set(["changed", "removed", "run", "draft", "reset"]);
+export type FeedEvent = ListEvent | DraftEvent | ModelsChanged;
+
+const TYPES = new Set(["changed", "removed", "run", "draft", "models", "reset"]);
 
 export function parseFeedEvent(data: string): FeedEvent | null {
   return parseEvent<FeedEvent>(data, TYPES);

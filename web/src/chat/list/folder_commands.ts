@@ -1,10 +1,10 @@
 // Creates, changes and deletes folders, with undo. Loaded on demand.
-import { shelving as words } from "../../language/en/shelving";
-import { shell } from "../../language/en/shell";
-import type { ConversationClient } from "../../wire/conversations";
-import type { Folder } from "../../wire/folders";
+import { shelving as words } from "../../language/en/chat/shelving";
+import { shell } from "../../language/en/shell/shell";
+import type { ConversationClient } from "../../wire/chat/conversations";
+import type { Folder } from "../../wire/chat/folders";
 import { type Answer, problemOf } from "../../wire/transport/http";
-import { newId } from "../../wire/rows";
+import { newId } from "../../wire/chat/rows";
 import type { ConversationList } from "./conversation_list.svelte";
 import type { Notices } from "../announce/notices.svelte";
 

@@ -1,5 +1,5 @@
 // Flattens nested folders into display order. Pure.
-import type { Folder } from "../../wire/folders";
+import type { Folder } from "../../wire/chat/folders";
 
 export interface FolderNode {
   readonly folder: Folder;

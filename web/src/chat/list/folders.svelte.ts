@@ -1,6 +1,6 @@
 // The folders and which of them are open in this browser. Their contents belong to the list.
 import type { TextStorage } from "../../settings/storage";
-import type { Folder, FolderClient } from "../../wire/folders";
+import type { Folder, FolderClient } from "../../wire/chat/folders";
 import { type FolderNode, folderNodes } from "./folder_tree";
 
 const KEY = "duologue.folders";

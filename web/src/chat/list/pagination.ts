@@ -1,7 +1,7 @@
 // Merges pages of several lists (all, archived, a folder's, a tag's) into one sorted set of known conversations, and
 // tracks how far each list was read. Pure.
-import type { ConversationPage, View } from "../../wire/conversations";
-import type { Conversation } from "../../wire/rows";
+import type { ConversationPage, View } from "../../wire/chat/conversations";
+import type { Conversation } from "../../wire/chat/rows";
 
 type Known = readonly Conversation[];
 

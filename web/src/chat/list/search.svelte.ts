@@ -1,8 +1,8 @@
 // Full-text search: the query and its hits. Owns the debounce, and drops answers to earlier queries.
 import type { Clock } from "../../wire/transport/clock";
-import type { ConversationClient } from "../../wire/conversations";
+import type { ConversationClient } from "../../wire/chat/conversations";
 import { problemOf } from "../../wire/transport/http";
-import type { SearchHit } from "../../wire/rows";
+import type { SearchHit } from "../../wire/chat/rows";
 
 /** Milliseconds after the last keystroke. */
 const DEBOUNCE_MS = 150;

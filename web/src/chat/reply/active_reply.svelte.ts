@@ -1,10 +1,10 @@
 // The running reply of the open conversation: requests it, follows it, stops it, and collects its approvals. Owns the
 // placeholder row until the server has made one.
-import type { ApprovalAnswer, RunCommand, RunOptions, StartResult } from "../../wire/conversations";
-import { thread as words } from "../../language/en/thread";
+import type { ApprovalAnswer, RunCommand, RunOptions, StartResult } from "../../wire/chat/conversations";
+import { thread as words } from "../../language/en/chat/thread";
 import { type Answer, problemOf } from "../../wire/transport/http";
-import { type Approval, type Content, messageOf, type RowError, textOf } from "../../wire/rows";
-import { EMPTY_RUN, type RunDone, type RunView, type ToolOutput } from "../../wire/runs";
+import { type Approval, type Content, messageOf, type RowError, textOf } from "../../wire/chat/rows";
+import { EMPTY_RUN, type RunDone, type RunView, type ToolOutput } from "../../wire/chat/runs";
 import { initialProgress, type ReplyProgress } from "./progress";
 import type { ChatDependencies } from "../dependencies";
 import { removeRestored, restoreIfEmpty, restoreUnsent } from "../draft/restore";
@@ -53,7 +53,7 @@ export class ActiveReply {
 
   #viewer: RunViewer | null = null;
   #starting: ReplyRequest | null = null;
-  #unsent: ReplyRequest | null = null;
+  #unsent = $state.raw<ReplyRequest | null>(null);
   #startedHere = $state(false);
 
   constructor(deps: ChatDependencies, host: ReplyHost) {
@@ -129,12 +129,21 @@ export class ActiveReply {
     this.#begin({ command, placeholder, replaces, content, restored: false });
   }
 
-  retry(): void {
+  /** Requests the reply again, from `model` if named. */
+  retry(model = ""): void {
     if (!this.#unsent) return;
     const question = this.#host.thread.get(this.#unsent.placeholder.parent ?? "");
     if (question?.role === "user") removeRestored(this.#deps, question.message.content);
-    this.#unsent.restored = false;
-    this.#begin(this.#unsent);
+    const { command } = this.#unsent;
+    const options = { ...command.options, ...(model === "" ? {} : { model }) };
+    this.#begin({ ...this.#unsent, command: { ...command, options } as RunCommand, restored: false });
+  }
+
+  /** Gives up a request that did not arrive. Returns the message it carried. */
+  withdraw(): readonly Content[] {
+    const content = this.#unsent?.content ?? [];
+    this.#unsent = this.#ending = null;
+    return content;
   }
 
   /** Puts a message that did not arrive back into the draft; when the page is `leaving`, also one under way. */
@@ -149,12 +158,14 @@ export class ActiveReply {
     restoreUnsent(this.#deps, conversation, request.content);
   }
 
-  stop(): void {
+  /** `first`: what has to reach the server before. A message that was queued behind this reply would start one of its own
+   * if it arrived after the stop. */
+  stop(first: Promise<unknown> | null = null): void {
     const run = this.#run;
     if (run === null || this.#stopping) return;
     this.#stopping = true;
     const request = this.#starting;
-    if (!request) return void this.#stopRun(run);
+    if (!request) return void this.#stopRun(run, first);
     // The server has not accepted the run, so there is nothing to stop yet: `#start` stops it as soon as it is
     // accepted. The user does not have to wait for that.
     this.#deps.clock.after(STOP_TIMEOUT_MS, () => {
@@ -207,8 +218,12 @@ export class ActiveReply {
     this.#run = command.run;
     this.#startedHere = true;
     this.#progress = { ...initialProgress(this.#deps.clock.now()), row: placeholder.id };
-    this.#deps.announcer.sayProgress(words().answering(command.options.model || this.#deps.options().speaker));
+    this.#deps.announcer.sayProgress(words().answering(this.#speakerOf(command.options.model || this.#deps.options().speaker)));
     void this.#start(request);
+  }
+
+  #speakerOf(model: string): string {
+    return model === "" ? words().theModel : this.#deps.titleOf(model);
   }
 
   async #start(request: ReplyRequest): Promise<void> {
@@ -249,16 +264,18 @@ export class ActiveReply {
     this.#stopping = false;
     this.#unsent = request;
     placeholder.message = { ...placeholder.message, status: error ? "failed" : "stopped", error };
-    request.restored = this.#restoreQuestion();
+    // A refused message stands in the thread, with what can be done about it. Only the user's own stop takes it back.
+    if (error === null) request.restored = this.#restoreQuestion();
     if (error) this.#deps.onFailure();
     else this.#deps.announcer.sayProgress(words().note.stopped);
   }
 
-  async #stopRun(run: string): Promise<void> {
+  async #stopRun(run: string, first: Promise<unknown> | null = null): Promise<void> {
+    if (first) await first;
     const answer = await this.#deps.client.stop(run);
     if (answer.kind === "ok" || this.#run !== run) return;
     this.#stopping = false;
-    this.#deps.notices.show(problemOf(answer));
+    this.#deps.notices.showHere(problemOf(answer));
   }
 
   #follow(run: string, placeholder: Row | null): void {
@@ -292,6 +309,9 @@ export class ActiveReply {
       const row = thread.get(id);
       if (row) row.thinkingMs = milliseconds;
     }
+    if (progress.stage === "loading" && this.#progress.stage !== "loading") {
+      this.#deps.announcer.sayProgress(words().status.loading(progress.update?.model || words().theModel));
+    }
     if (progress.stage === "queued" && this.#progress.stage !== "queued") {
       this.#deps.announcer.sayProgress(words().queued(progress.update?.position ?? 0));
     }
@@ -323,7 +343,7 @@ export class ActiveReply {
       if (error) placeholder.message = { ...placeholder.message, status: "failed", error };
       else this.#host.refresh();
     }
-    if (startedHere) this.#restoreQuestion();
+    if (startedHere && !error) this.#restoreQuestion();
     if (error) this.#deps.onFailure();
     this.#host.onEnd();
   }
@@ -335,7 +355,7 @@ export class ActiveReply {
     const last = this.#host.thread.turns.at(-1);
     if (last?.kind !== "reply") return;
     const text = last.rows.map((row) => (row.role === "assistant" ? row.text : "")).join(" ");
-    this.#deps.announcer.finish(last.rows[0]?.message.model || model || words().theModel, text);
+    this.#deps.announcer.finish(this.#speakerOf(last.rows[0]?.message.model || model || ""), text);
   }
 
   #onConnection(isConnected: boolean): void {

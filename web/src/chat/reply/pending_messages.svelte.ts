@@ -1,8 +1,8 @@
 // Messages sent while a reply runs, queued for its end or its next step.
-import { composer as words } from "../../language/en/composer";
+import { composer as words } from "../../language/en/chat/composer";
 import { problemOf } from "../../wire/transport/http";
-import { type Content, newId, type PendingMessage, resendable, textOf } from "../../wire/rows";
-import type { RunOptions } from "../../wire/conversations";
+import { type Content, newId, type PendingMessage, resendable, textOf } from "../../wire/chat/rows";
+import type { RunOptions } from "../../wire/chat/conversations";
 import type { ChatDependencies } from "../dependencies";
 import { restoreUnsent } from "../draft/restore";
 
@@ -20,6 +20,11 @@ export class PendingMessages {
     return this.#messages;
   }
 
+  /** Resolves when the server has answered every message on its way; null if there is none. */
+  sent(): Promise<unknown> | null {
+    return this.#sending.size === 0 ? null : Promise.all(this.#sending.values());
+  }
+
   /** Takes over the server's list. */
   load(messages: readonly PendingMessage[]): void {
     this.#messages = messages;
@@ -31,7 +36,10 @@ export class PendingMessages {
     const id = newId();
     this.#messages = [...this.#messages, { id, content, how }];
     const message = { id, content: resendable(content, textOf(content)) };
-    const sending = client.start(conversation, { verb: "send", run: newId(), message, busy: how, options });
+    // One after the other: the server answers them in the order in which they arrive.
+    const before = this.sent();
+    const start = () => client.start(conversation, { verb: "send", run: newId(), message, busy: how, options });
+    const sending = before ? before.then(start) : start();
     this.#sending.set(id, sending);
     const answer = await sending;
     this.#sending.delete(id);
@@ -39,17 +47,23 @@ export class PendingMessages {
     this.#remove(id);
     if (answer.kind === "ok") return true;
     restoreUnsent(this.#deps, conversation, content);
-    notices.show(problemOf(answer));
+    notices.showHere(problemOf(answer));
     return false;
   }
 
   /** Hands the message to the running reply at its next step. */
   async steer(conversation: string, pending: PendingMessage): Promise<void> {
-    if (!(await this.#isQueued(pending))) return;
-    const answer = await this.#deps.client.changePending(conversation, pending.id, { how: "steer" });
-    if (answer.kind !== "ok") return this.#deps.notices.show(problemOf(answer));
-    this.#messages = this.#messages.map((other) => (other.id === pending.id ? { ...other, how: "steer" } : other));
-    this.#deps.announcer.say(words().goesInSaid);
+    if (await this.#change(conversation, pending, "steer")) this.#deps.announcer.say(words().goesInSaid);
+  }
+
+  /** Sends a message that waits for the user: at once, or after the running reply. Returns whether that worked. */
+  sendNow(conversation: string, pending: PendingMessage): Promise<boolean> {
+    return this.#change(conversation, pending, "queue");
+  }
+
+  /** The reply was stopped or failed: the messages wait for the user, as on the server. */
+  hold(): void {
+    this.#messages = this.#messages.map((message) => ({ ...message, how: "hold" }));
   }
 
   /** Cancels the message; with `keep` its content returns to the composer. */
@@ -57,10 +71,18 @@ export class PendingMessages {
     if (!(await this.#isQueued(pending))) return;
     const answer = await this.#deps.client.dropPending(conversation, pending.id);
     if (answer.kind !== "ok" && !(answer.kind === "refused" && answer.status === 404)) {
-      return this.#deps.notices.show(problemOf(answer));
+      return this.#deps.notices.showHere(problemOf(answer));
     }
     this.#remove(pending.id);
     if (keep) restoreUnsent(this.#deps, conversation, pending.content);
+  }
+
+  async #change(conversation: string, pending: PendingMessage, how: "queue" | "steer"): Promise<boolean> {
+    if (!(await this.#isQueued(pending))) return false;
+    const answer = await this.#deps.client.changePending(conversation, pending.id, { how });
+    if (answer.kind === "ok") this.#messages = this.#messages.map((other) => (other.id === pending.id ? { ...other, how } : other));
+    else this.#deps.notices.showHere(problemOf(answer));
+    return answer.kind === "ok";
   }
 
   /** Whether the message is in the server's queue, once that has answered. */

@@ -1,7 +1,7 @@
 // The stage of a running reply and since when: a pure reducer of run events and the time.
-import type { RunEvent, RunProgress } from "../../wire/runs";
+import type { RunEvent, RunProgress } from "../../wire/chat/runs";
 
-export type Stage = "sent" | "queued" | "reading" | "thinking" | "writing" | "working";
+export type Stage = "sent" | "loading" | "queued" | "reading" | "thinking" | "writing" | "working";
 
 export interface ReplyProgress {
   readonly stage: Stage;
@@ -35,6 +35,8 @@ function enter(progress: ReplyProgress, stage: Stage, now: number): ReplyProgres
 
 function afterProgress(progress: ReplyProgress, event: RunProgress, now: number): ReplyProgress {
   switch (event.waiting ?? "") {
+    case "load":
+      return { ...enter(progress, "loading", now), update: event };
     case "queue":
       // Every update carries a new estimate, which counts down from its arrival.
       return { ...enter(progress, "queued", now), since: now, update: event };

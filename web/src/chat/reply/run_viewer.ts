@@ -1,7 +1,7 @@
 // Follows a run to its end, across reconnects, and draws at most once per frame however fast the run writes.
 import type { Clock } from "../../wire/transport/clock";
 import type { EventStream, StreamListener } from "../../wire/transport/event_stream";
-import { applyEvent, EMPTY_RUN, readEvent, type RunView } from "../../wire/runs";
+import { applyEvent, EMPTY_RUN, readEvent, type RunView } from "../../wire/chat/runs";
 import { initialProgress, nextProgress, type ReplyProgress } from "./progress";
 
 const MAX_SILENT_CONNECTIONS = 1;

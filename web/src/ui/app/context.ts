@@ -5,6 +5,8 @@ import type { Announcer } from "../../chat/announce/announcer.svelte";
 import type { Attachments } from "../../chat/draft/attachments.svelte";
 import type { Chat } from "../../chat/chat.svelte";
 import type { Choices } from "../../chat/choices.svelte";
+import type { ChosenModel } from "../../chat/chosen_model.svelte";
+import type { MediaFits } from "../../chat/draft/media_fits.svelte";
 import type { Draft } from "../../chat/draft/draft.svelte";
 import type { ConversationList } from "../../chat/list/conversation_list.svelte";
 import type { Notices } from "../../chat/announce/notices.svelte";
@@ -16,7 +18,7 @@ import type { Actions } from "../../shell/actions";
 import type { Shell } from "../../shell/shell.svelte";
 import type { Voice } from "../../voice/voice.svelte";
 import type { Clock } from "../../wire/transport/clock";
-import type { ConversationClient } from "../../wire/conversations";
+import type { ConversationClient } from "../../wire/chat/conversations";
 import type { EventStream, StreamListener } from "../../wire/transport/event_stream";
 import type { Fetch } from "../../wire/transport/http";
 
@@ -26,8 +28,10 @@ export interface PageContext {
   readonly actions: () => Actions;
   readonly chat: Chat;
   readonly choices: Choices;
+  readonly chosen: ChosenModel;
   readonly draft: Draft;
   readonly attachments: Attachments;
+  readonly fits: MediaFits;
   readonly list: ConversationList;
   readonly search: Search;
   readonly notices: Notices;

@@ -1,6 +1,6 @@
 // The shape and the status text of a call. Pure.
 import type { Call } from "../../voice/call/call.svelte";
-import { voice as words } from "../../language/en/voice";
+import { voice as words } from "../../language/en/voice/voice";
 import type { Mood } from "./shape";
 
 type VisibleState = Pick<Call, "phase" | "state" | "queuePosition" | "approval">;

@@ -1,4 +1,14 @@
-// Opens a <dialog> as modal and returns the focus when it is removed. The browser keeps the focus inside.
+// Opens a <dialog> as modal, puts the focus where typing or Enter should start, and returns it when the dialog is removed.
+// The browser keeps the focus inside.
+
+const FIELD = "input:not([type=hidden], [type=radio], [type=checkbox], :disabled, :read-only), textarea:not(:disabled, :read-only), select:not(:disabled)";
+
+/** Only after `showModal`, which focuses the first button, and so takes the focus from what a component focused before. */
+function focusFirst(dialog: HTMLDialogElement): void {
+  const first = dialog.querySelector<HTMLElement>("[autofocus]") ?? dialog.querySelector<HTMLElement>(FIELD);
+  first?.focus();
+  if (first instanceof HTMLInputElement) first.select();
+}
 
 /** For `{@attach}` on a dialog; `close` removes it. */
 export function modal(close: () => void): (dialog: HTMLDialogElement) => () => void {
@@ -15,6 +25,7 @@ export function modal(close: () => void): (dialog: HTMLDialogElement) => () => v
     dialog.addEventListener("cancel", onCancel);
     dialog.addEventListener("close", close);
     dialog.showModal();
+    focusFirst(dialog);
     return () => {
       dialog.removeEventListener("cancel", onCancel);
       dialog.removeEventListener("close", close);

@@ -2,6 +2,9 @@
 // slices, so that key presses get through.
 import { highlighter } from "../../markdown/highlight/highlighter";
 import { type HighlightRuns, TOKEN_KINDS } from "../../markdown/highlight/runs";
+import { loadOnce } from "../parts/load_once";
+
+const loadFormulas = loadOnce(() => import("./draw_formula"));
 
 /** Runs of code highlighted per slice, and time (milliseconds) spent on formulas per slice. */
 const SLICE = 1500;
@@ -46,7 +49,7 @@ export async function colourCode(element: HTMLElement, language: string, isAlive
 }
 
 async function drawFormulas(formulas: readonly HTMLElement[], isAlive: IsAlive): Promise<void> {
-  const { draw } = await import("./draw_formula");
+  const { draw } = await loadFormulas();
   let began = performance.now();
   for (const formula of formulas) {
     if (!isAlive()) return;

@@ -1,4 +1,4 @@
-// Formats sizes in bytes with decimal units, as disks use: "312 kB", "4.2 MB". Pure.
+// Formats sizes in bytes with decimal units, as disks use: "15 bytes", "312 kB", "4.2 MB". Pure.
 import { currentLanguage } from "../../language/language.svelte";
 
 const UNITS = ["byte", "kilobyte", "megabyte", "gigabyte"] as const;
@@ -9,7 +9,7 @@ export function byteSize(bytes: number, smallest: (typeof UNITS)[number] = "byte
   const step = Math.min(UNITS.length - 1, Math.max(UNITS.indexOf(smallest), magnitude));
   const value = bytes / 1000 ** step;
   const digits = value < 10 && step > 0 ? 1 : 0;
-  return new Intl.NumberFormat(currentLanguage(), { style: "unit", unit: UNITS[step]!, unitDisplay: "short", maximumFractionDigits: digits }).format(value);
+  return new Intl.NumberFormat(currentLanguage(), { style: "unit", unit: UNITS[step]!, unitDisplay: step === 0 ? "long" : "short", maximumFractionDigits: digits }).format(value);
 }
 
 /** For models and downloads: at least megabytes. */

@@ -1,6 +1,6 @@
 // Formats numbers and durations in the page's language. A no-break space joins each number and its unit. Pure.
 import { currentLanguage } from "../../language/language.svelte";
-import { thread as words } from "../../language/en/thread";
+import { thread as words } from "../../language/en/chat/thread";
 
 // Creating a formatter is expensive.
 const FORMATS = new Map<string, Intl.NumberFormat>();

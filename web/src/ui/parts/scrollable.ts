@@ -1,5 +1,5 @@
 // Makes scrollable boxes reachable by keyboard, but only if they have something to scroll.
-import { blocks as words } from "../../language/en/blocks";
+import { blocks as words } from "../../language/en/chat/blocks";
 
 function mark(box: HTMLElement): void {
   const sideways = box.scrollWidth > box.clientWidth;

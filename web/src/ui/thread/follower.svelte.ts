@@ -8,6 +8,7 @@ const UPWARD_KEYS = new Set(["ArrowUp", "PageUp", "Home"]);
 
 export class Follower {
   readonly #isLive: () => boolean;
+  readonly #observer = new ResizeObserver(() => this.#update());
   #following = $state(true);
   #unread = $state(false);
   #scroller: HTMLElement | null = null;
@@ -58,9 +59,7 @@ export class Follower {
       // Later growth has another cause.
       setTimeout(() => (this.#unfolding = false), UNFOLD_MS);
     };
-    const observer = new ResizeObserver(() => this.#update());
-    observer.observe(scroller);
-    if (scroller.firstElementChild) observer.observe(scroller.firstElementChild);
+    this.#observe();
     scroller.addEventListener("scroll", onScroll, { passive: true });
     scroller.addEventListener("wheel", onWheel, { passive: true });
     scroller.addEventListener("touchstart", onTouchStart, { passive: true });
@@ -68,7 +67,7 @@ export class Follower {
     scroller.addEventListener("keydown", onKey);
     scroller.addEventListener("click", onClick, { capture: true });
     return () => {
-      observer.disconnect();
+      this.#observer.disconnect();
       scroller.removeEventListener("scroll", onScroll);
       scroller.removeEventListener("wheel", onWheel);
       scroller.removeEventListener("touchstart", onTouchStart);
@@ -84,11 +83,21 @@ export class Follower {
     this.#following = true;
     this.#unread = false;
     this.#update();
+    this.#observe();
   }
 
   /** Stops following. */
   leave(): void {
     this.#following = false;
+  }
+
+  /** Observing anew reports the size in the next frame even if it is the old one: a copied chat replaces its original,
+   * which is as high, within one frame. */
+  #observe(): void {
+    this.#observer.disconnect();
+    if (!this.#scroller) return;
+    this.#observer.observe(this.#scroller);
+    if (this.#scroller.firstElementChild) this.#observer.observe(this.#scroller.firstElementChild);
   }
 
   #release(scroller: HTMLElement): void {

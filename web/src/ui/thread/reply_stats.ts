@@ -1,6 +1,6 @@
 // The statistics of a reply below it: tokens, rate, waiting times. Pure.
-import { thread as words } from "../../language/en/thread";
-import type { Message } from "../../wire/rows";
+import { thread as words } from "../../language/en/chat/thread";
+import type { Message } from "../../wire/chat/rows";
 import { duration, rounded, tokens, whole } from "../parts/number_format";
 
 /** Totals over all turns of a reply, in tokens and milliseconds; null if the server did not report it. */

@@ -1,10 +1,11 @@
 // A call: its state, captions and controls. Owns the sequence from the first press to hanging up, including
 // reconnecting. Microphone, loudspeaker and socket are passed in. No DOM.
-import { problems } from "../../language/en/problems";
-import { voice as words } from "../../language/en/voice";
+import { problems } from "../../language/en/shell/problems";
+import { recordings } from "../../language/en/voice/recordings";
+import { voice as words } from "../../language/en/voice/voice";
 import type { Clock } from "../../wire/transport/clock";
-import type { ApprovalAnswer } from "../../wire/conversations";
-import type { Approval } from "../../wire/rows";
+import type { ApprovalAnswer } from "../../wire/chat/conversations";
+import type { Approval } from "../../wire/chat/rows";
 import { Captions, type Line as CaptionLine } from "./captions";
 import type { Frame } from "../audio/framer";
 import type { CallSocket, OpenSocket } from "./socket";
@@ -73,6 +74,9 @@ export class Call {
   #muted = $state(false);
   #holdToTalk = $state(false);
   #talkPressed = $state(false);
+  /** The user wants this call recorded. */
+  #wantsRecording = false;
+  #recorded = $state(false);
   #microphones = $state.raw<readonly Device[]>([]);
   #microphoneId = $state("");
   #outputs = $state.raw<readonly Device[]>([]);
@@ -165,6 +169,11 @@ export class Call {
 
   get output(): string {
     return this.#output;
+  }
+
+  /** The server records the call. */
+  get recorded(): boolean {
+    return this.#recorded;
   }
 
   /** The approval the reply waits for. */
@@ -268,6 +277,13 @@ export class Call {
     this.#applyMute();
   }
 
+  /** Switches recording on or off. A call that reconnects is recorded further. */
+  setRecorded(on: boolean): void {
+    if (this.#phase !== "live") return;
+    this.#wantsRecording = on;
+    this.#send({ type: "record", on });
+  }
+
   async useMicrophone(device: string): Promise<void> {
     this.#deps.saveMicrophone(device);
     await this.#switchMicrophone({ ...this.#deps.choice(), device });
@@ -341,7 +357,7 @@ export class Call {
     this.#lastError = "";
     this.#socket = this.#deps.openSocket({
       onOpen: () => {
-        if (isThis()) this.#socket?.sendText(startMessage(options));
+        if (isThis()) this.#socket?.sendText(startMessage({ ...options, record: this.#wantsRecording }));
       },
       onText: (text) => {
         const message = isThis() ? readMessage(text) : null;
@@ -358,6 +374,7 @@ export class Call {
 
   /** Discards all output of the lost connection. */
   #discardOutput(): void {
+    this.#recorded = false;
     this.#playback.reset();
     this.#captions = this.#captions.withConnectionLost((reply) => this.heardMs(reply));
     this.#playbackPosition = null;
@@ -395,6 +412,8 @@ export class Call {
         return this.#approvals.add(message.approval);
       case "answered":
         return this.#approvals.remove(message.id);
+      case "recording":
+        return this.#onRecording(message.on, message.reason);
       case "history":
         return this.#deps.onConversationChanged();
       case "error":
@@ -412,6 +431,12 @@ export class Call {
     }
     this.#state = state;
     if (state !== "waiting") this.#queuePosition = null;
+  }
+
+  #onRecording(on: boolean, reason: string): void {
+    if (this.#recorded && !on && reason !== "stopped") this.#showNotice(recordings().stopped);
+    this.#recorded = on;
+    if (!on) this.#wantsRecording = false;
   }
 
   #updateCaptions(message: ServerMessage): void {
@@ -451,6 +476,7 @@ export class Call {
   /** Ends the call; a problem stays visible until it is dismissed. */
   #end(problem: string, fault: MicrophoneFault | null = null): void {
     this.#phase = "over";
+    this.#recorded = false;
     this.#problem = problem;
     this.#fault = fault;
     this.#connection++;

@@ -1,5 +1,5 @@
 // Captions of both sides of a call; a reply is split into what was spoken, the current word and what is to come. Pure.
-import type { ToolCallState } from "../../wire/rows";
+import type { ToolCallState } from "../../wire/chat/rows";
 import type { CaptionWord, Ending } from "./protocol";
 
 /** A range of the written text, and when it is spoken. */

@@ -1,5 +1,5 @@
 // Approvals of a call that wait for the user, until answered here, by voice, or expired.
-import type { Approval } from "../../wire/rows";
+import type { Approval } from "../../wire/chat/rows";
 
 export class PendingApprovals {
   #open = $state.raw<readonly Approval[]>([]);

@@ -1,8 +1,8 @@
 // Messages of the voice socket. Incoming messages are validated field by field, and unknown ones are ignored. Audio is
 // in binary frames and not handled here. Pure.
 import { isObject, type JsonObject } from "../../wire/json";
-import type { ApprovalAnswer } from "../../wire/conversations";
-import type { Approval, ToolCallState } from "../../wire/rows";
+import type { ApprovalAnswer } from "../../wire/chat/conversations";
+import type { Approval, ToolCallState } from "../../wire/chat/rows";
 
 export const STATES = ["listening", "hearing", "thinking", "speaking", "paused", "waiting"] as const;
 
@@ -35,7 +35,8 @@ export type ServerMessage =
   | { readonly type: "history"; readonly epoch: number }
   | { readonly type: "error"; readonly epoch: number; readonly code: string; readonly message: string; readonly param: string }
   | { readonly type: "queued"; readonly epoch: number; readonly position: number; readonly wait: number | null }
-  | { readonly type: "queue_done"; readonly epoch: number };
+  | { readonly type: "queue_done"; readonly epoch: number }
+  | { readonly type: "recording"; readonly epoch: number; readonly on: boolean; readonly reason: string };
 
 export interface CallStart {
   readonly conversation: string | null;
@@ -45,6 +46,8 @@ export interface CallStart {
   readonly voice: string;
   readonly speed: number;
   readonly language: string;
+  /** Records the call from its beginning. */
+  readonly record?: boolean;
 }
 
 export type ClientMessage =
@@ -53,6 +56,7 @@ export type ClientMessage =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "hold"; readonly down: boolean }
   | ({ readonly type: "approval"; readonly id: string } & ApprovalAnswer)
+  | { readonly type: "record"; readonly on: boolean }
   | { readonly type: "stop" };
 
 const TOOL_STATES: readonly ToolCallState[] = ["waiting", "asked", "running", "done", "failed", "denied", "expired", "skipped"];
@@ -129,6 +133,8 @@ function callMessage(fields: JsonObject, epoch: number): ServerMessage | null {
     case "queue_done":
     case "history":
       return { type, epoch };
+    case "recording":
+      return { type, epoch, on: fields["on"] === true, reason: text(fields["reason"]) };
     default:
       return null;
   }
@@ -144,7 +150,7 @@ function captionWords(value: unknown): CaptionWord[] {
 }
 
 /** The first message of a call. `features`: this client can pause and resume, and reports what was played. */
-export function startMessage({ conversation, model, voice, speed, language }: CallStart): string {
+export function startMessage({ conversation, model, voice, speed, language, record = false }: CallStart): string {
   return JSON.stringify({
     type: "start",
     features: ["pause", "played"],
@@ -153,5 +159,6 @@ export function startMessage({ conversation, model, voice, speed, language }: Ca
     ...(voice === "" ? {} : { voice }),
     ...(language === "" ? {} : { language }),
     ...(speed === 1 ? {} : { speed }),
+    ...(record ? { record } : {}),
   });
 }

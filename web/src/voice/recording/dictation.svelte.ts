@@ -1,5 +1,5 @@
 // Dictation into the composer: speech is transcribed phrase by phrase and inserted at the caret. No DOM.
-import { voice as words } from "../../language/en/voice";
+import { voice as words } from "../../language/en/voice/voice";
 import { Recorder, type RecorderDependencies } from "./recorder";
 import { type Transcribe, Transcription } from "./transcription.svelte";
 

@@ -1,5 +1,5 @@
 // The microphone for dictation and voice messages: opened once, for a limited time.
-import { voice as words } from "../../language/en/voice";
+import { voice as words } from "../../language/en/voice/voice";
 import type { Clock } from "../../wire/transport/clock";
 import type { Frame } from "../audio/framer";
 import { type Microphone, MicrophoneError, type MicrophoneListener } from "../audio/microphone";

@@ -1,5 +1,5 @@
-// A voice message: recorded while a button is held, or hands-free until silence, then transcribed and sent. No DOM.
-import { voice as words } from "../../language/en/voice";
+// A voice message: recorded until silence or a press, then transcribed and sent. No DOM.
+import { voice as words } from "../../language/en/voice/voice";
 import { Recorder, type RecorderDependencies } from "./recorder";
 import { FRAME_SAMPLES } from "../audio/framer";
 import { INPUT_RATE } from "../audio/samples";
@@ -18,12 +18,10 @@ export interface VoiceMessageDependencies extends RecorderDependencies {
 /** "failed": the recording is kept and can be sent again. */
 export type VoiceMessagePhase = "starting" | "recording" | "sending" | "failed";
 
-/** Milliseconds: the longest message, and the silence that ends a hands-free one, before and after the first word. */
+/** Milliseconds: the longest message, and the silence that ends it, before and after the first word. */
 const MAX_MS = 5 * 60_000;
 const NO_SPEECH_MS = 10_000;
 const END_SILENCE_MS = 1500;
-/** A shorter press is a click rather than holding. */
-const TAP_MS = 350;
 const FRAME_MS = (1000 * FRAME_SAMPLES) / INPUT_RATE;
 
 export class VoiceMessage {
@@ -31,19 +29,14 @@ export class VoiceMessage {
   readonly #recorder: Recorder;
   #transcription: Transcription;
   #phase = $state<VoiceMessagePhase>("starting");
-  #held = $state(true);
-  #isDiscarding = $state(false);
   #problem = $state("");
   #seconds = $state(0);
   #texts: string[] = [];
   #frames: Int16Array[] = [];
-  #since: number;
   #finished = false;
 
-  /** Starts in push-to-talk mode. */
   constructor(deps: VoiceMessageDependencies) {
     this.#deps = deps;
-    this.#since = deps.clock.now();
     this.#transcription = this.#newTranscription();
     this.#recorder = new Recorder(
       deps,
@@ -59,16 +52,6 @@ export class VoiceMessage {
 
   get phase(): VoiceMessagePhase {
     return this.#phase;
-  }
-
-  /** Push-to-talk: releasing the button sends the message. Otherwise silence does. */
-  get held(): boolean {
-    return this.#held;
-  }
-
-  /** The pointer has left the button: releasing discards the message. */
-  get isDiscarding(): boolean {
-    return this.#isDiscarding;
   }
 
   /** Why sending failed. */
@@ -91,30 +74,10 @@ export class VoiceMessage {
     else if (!this.#finished) this.#end();
   }
 
-  /** The pointer left the button or returned. */
-  setDiscarding(isDiscarding: boolean): void {
-    if (this.#held && this.#phase !== "sending") this.#isDiscarding = isDiscarding;
-  }
-
-  /** The button was released. After a mere click, or a permission prompt of the browser, recording continues
-   * hands-free. */
-  release(): void {
-    if (!this.#held || this.#finished) return;
-    if (this.#isDiscarding) return this.cancel();
-    if (this.#phase === "starting" || this.#deps.clock.now() - this.#since < TAP_MS) return this.goHandsFree();
-    this.finish();
-  }
-
-  /** Continues hands-free: silence ends the message. */
-  goHandsFree(): void {
-    this.#held = this.#isDiscarding = false;
-  }
-
   /** Stops recording, transcribes and sends. */
   finish(): void {
     if (this.#finished || this.#phase !== "recording") return;
     this.#phase = "sending";
-    this.goHandsFree();
     this.#recorder.close();
     void this.#send();
   }
@@ -143,9 +106,9 @@ export class VoiceMessage {
     });
   }
 
-  /** Ends a hands-free recording on silence. */
+  /** Ends the recording on silence. */
   #checkSilence(): void {
-    if (this.#held || this.#phase !== "recording") return;
+    if (this.#phase !== "recording") return;
     const { silence } = this.#transcription;
     if (silence === null && this.#frames.length * FRAME_MS >= NO_SPEECH_MS) {
       this.#deps.reportProblem(words().nothingHeard);

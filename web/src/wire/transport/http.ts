@@ -1,13 +1,16 @@
 // One HTTP request, one `Answer` of four kinds. Addresses are relative to the page, so that it works under any base
 // path.
 
-import { problems } from "../../language/en/problems";
-import { shell as words } from "../../language/en/shell";
+import { problems } from "../../language/en/shell/problems";
+import { shell as words } from "../../language/en/shell/shell";
+
+/** The numbers and names in the sentence of a problem. */
+export type ProblemValues = Readonly<Record<string, number | string>>;
 
 export type Answer<Value> =
   | { readonly kind: "ok"; readonly value: Value }
   | { readonly kind: "unauthorized"; readonly message: string }
-  | { readonly kind: "refused"; readonly message: string; readonly code: string; readonly status: number; readonly param?: string }
+  | { readonly kind: "refused"; readonly message: string; readonly code: string; readonly status: number; readonly param?: string; readonly values?: ProblemValues }
   | { readonly kind: "unreachable" };
 
 // A server that is silent this long (milliseconds) counts as unreachable.
@@ -20,13 +23,17 @@ interface ErrorBody {
   readonly message: string;
   /** The request field at fault, if the error names one. */
   readonly param?: string;
+  readonly values?: ProblemValues;
 }
 
 /** The error in a response: from its JSON body, else a generic sentence for the status. */
 export function errorBodyOf(status: number, body: string): ErrorBody {
   try {
-    const { error } = JSON.parse(body) as { error?: { code?: string; message?: string; param?: string | null } };
-    if (error?.message) return { code: error.code ?? "", message: error.message, ...(error.param ? { param: error.param } : {}) };
+    const { error } = JSON.parse(body) as { error?: { code?: string; message?: string; param?: string | null; values?: ProblemValues } };
+    if (error?.message) {
+      const { code = "", message, param, values } = error;
+      return { code, message, ...(param ? { param } : {}), ...(values ? { values } : {}) };
+    }
   } catch {
     // Not the server's JSON, for example a proxy's error page: only the status is known.
   }
@@ -75,5 +82,5 @@ export function sendJson<Value>(fetch: Fetch, method: string, address: string, b
 export function problemOf(answer: Answer<unknown>): string {
   if (answer.kind === "ok") return "";
   if (answer.kind === "unreachable") return words().noAnswer;
-  return answer.kind === "refused" ? problems().told(answer.code, answer.message) : answer.message;
+  return answer.kind === "refused" ? problems().told(answer.code, answer.message, answer.values) : answer.message;
 }

@@ -17,6 +17,30 @@ describe("a notice", () => {
     expect(notices.current).toBeNull();
   });
 
+  it("disappears when the chat it is about is left, unless it is true everywhere", () => {
+    const notices = new Notices(new FakeClock());
+    notices.enter("#/c/one");
+    notices.showHere("Copied.");
+    notices.enter("#/c/one");
+    expect(notices.current?.text).toBe("Copied.");
+    notices.enter("#/c/two");
+    expect(notices.current).toBeNull();
+    notices.show("Deleted.");
+    notices.enter("#/settings");
+    expect(notices.current?.text).toBe("Deleted.");
+  });
+
+  it("about a chat that is about to open waits for it", () => {
+    const notices = new Notices(new FakeClock());
+    notices.enter("#/c/one");
+    notices.show("A copy.", null, "#/c/copy");
+    expect(notices.current?.text).toBe("A copy.");
+    notices.enter("#/c/copy");
+    expect(notices.current?.text).toBe("A copy.");
+    notices.enter("#/c/one");
+    expect(notices.current).toBeNull();
+  });
+
   it("gives its place to the next one, for a whole time of its own", () => {
     const clock = new FakeClock();
     const notices = new Notices(clock);

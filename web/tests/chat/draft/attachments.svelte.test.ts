@@ -3,13 +3,15 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { type AttachmentRules, Attachments, attachmentsOf } from "../../../src/chat/draft/attachments.svelte";
 import { MemoryStorage } from "../../../src/settings/storage";
 import type { Answer } from "../../../src/wire/transport/http";
-import type { StoredFile } from "../../../src/wire/rows";
+import type { StoredFile } from "../../../src/wire/chat/rows";
+import { FakeClock } from "../../clock";
 import { settle } from "../../server";
 
 let storage: MemoryStorage;
 let sent: { file: File; progress: (share: number) => void; end: (answer: Answer<StoredFile>) => void; aborted: boolean }[];
 let attachments: Attachments;
 let complaints: string[];
+let clock: FakeClock;
 
 const page = (rules: Partial<AttachmentRules> = {}) =>
   new Attachments(
@@ -21,10 +23,21 @@ const page = (rules: Partial<AttachmentRules> = {}) =>
       sent.push(upload);
       return { answer, abort: () => (upload.aborted = true) };
     },
-    { limits: () => ({}), isSupported: () => true, documentMode: ({ given }) => given, reportProblem: (sentence) => complaints.push(sentence), ...rules },
+    { limits: () => ({}), isSupported: () => true, documentMode: ({ given }) => given, reportProblem: (sentence) => complaints.push(sentence), after: (milliseconds, action) => clock.after(milliseconds, action), inspect: async () => ({ problem: "", scan: false }), thumbnailProblem: async () => "", ...rules },
   );
 
 const kept = (hash: string, mime: string): Answer<StoredFile> => ({ kind: "ok", value: { hash, mime, size: 1 } });
+
+/** The connection breaks at every attempt. */
+async function unreachable(): Promise<void> {
+  for (let before = -1; before < sent.length; ) {
+    before = sent.length;
+    sent.at(-1)!.end({ kind: "unreachable" });
+    await settle();
+    clock.pass(60_000);
+    await settle();
+  }
+}
 
 const picture = new File(["x"], "cat.png", { type: "image/png" });
 
@@ -32,10 +45,24 @@ beforeEach(() => {
   storage = new MemoryStorage();
   sent = [];
   complaints = [];
+  clock = new FakeClock();
   attachments = page();
 });
 
 describe("attached files", () => {
+  it("that the server cannot read say so before they are sent", async () => {
+    let problem = "";
+    attachments = page({ thumbnailProblem: async () => problem });
+    attachments.add([picture]);
+    sent[0]!.end(kept("a1", "image/png"));
+    await settle();
+    await attachments.thumbnailFailed(attachments.items[0]!);
+    expect(attachments.items[0]!.problem).toBe("");
+    problem = "It takes too much time.";
+    await attachments.thumbnailFailed(attachments.items[0]!);
+    expect(attachments.items).toMatchObject([{ stage: "kept", problem }]);
+  });
+
   it("go to the server at once, and tell how far they are", () => {
     attachments.add([picture]);
     sent[0]!.progress(0.5);
@@ -124,17 +151,56 @@ describe("attached files", () => {
 
   it("are retried on request, if there is a file", async () => {
     attachments.add([picture]);
-    sent[0]!.end({ kind: "unreachable" });
-    await settle();
+    await unreachable();
     const [item] = attachments.items;
     expect(attachments.canRetry(item!)).toBe(true);
     attachments.retry(item!.key);
     expect(attachments.items).toMatchObject([{ stage: "sending", problem: "" }]);
-    sent[1]!.end(kept("h", "image/png"));
+    sent.at(-1)!.end(kept("h", "image/png"));
     await settle();
     expect(attachments.items).toMatchObject([{ stage: "kept", blob: "h" }]);
     attachments.retry(item!.key);
-    expect(sent).toHaveLength(2);
+    expect(sent).toHaveLength(4);
+  });
+
+  it("begin again by themselves when the connection broke", async () => {
+    attachments.add([picture]);
+    sent[0]!.progress(0.7);
+    sent[0]!.end({ kind: "unreachable" });
+    await settle();
+    expect(attachments.items).toMatchObject([{ stage: "sending", interrupted: true, share: 0 }]);
+    expect([attachments.busy, sent.length]).toEqual([true, 1]);
+    clock.pass(1000);
+    await settle();
+    sent[1]!.progress(0.2);
+    expect(attachments.items).toMatchObject([{ interrupted: false, share: 0.2 }]);
+    sent[1]!.end(kept("h", "image/png"));
+    await settle();
+    expect(attachments.items).toMatchObject([{ stage: "kept", interrupted: false }]);
+  });
+
+  it("do not begin again once they are removed, and leave their place to others", async () => {
+    attachments.add([picture, picture, picture, new File(["y"], "fourth.txt")]);
+    sent[0]!.end({ kind: "unreachable" });
+    await settle();
+    attachments.remove(attachments.items[0]!.key);
+    clock.pass(60_000);
+    await settle();
+    expect(sent.map(({ file }) => file.name)).toEqual(["cat.png", "cat.png", "cat.png", "fourth.txt"]);
+  });
+
+  it("are sent again once the server is reachable, those that it refused are not", async () => {
+    attachments.add([picture]);
+    await unreachable();
+    attachments.add([new File(["y"], "refused.txt")]);
+    sent.at(-1)!.end({ kind: "refused", status: 413, code: "too_large", message: "Too large." });
+    await settle();
+    const before = sent.length;
+    attachments.switchTo("c");
+    attachments.resume();
+    expect(sent.slice(before).map(({ file }) => file.name)).toEqual(["cat.png"]);
+    attachments.resume();
+    expect(sent).toHaveLength(before + 1);
   });
 
   it("are refused before they are sent, with the setting's name", () => {
@@ -142,7 +208,7 @@ describe("attached files", () => {
     const large = new File([new Uint8Array(2 ** 20 + 1)], "film.mp4", { type: "video/mp4" });
     attachments.add([large, picture, picture, picture]);
     expect(attachments.items).toMatchObject([{ stage: "failed", problem: expect.stringContaining("limits.blob_mb") }, { stage: "sending" }]);
-    expect(complaints).toEqual([expect.stringMatching(/At most 2 .*limits\.attachments.* 2 were left out/)]);
+    expect(complaints).toEqual([expect.stringMatching(/up to 2 files.*limits\.attachments.* 2 were left out/)]);
     expect(attachments.canRetry(attachments.items[0]!)).toBe(false);
   });
 
@@ -195,8 +261,7 @@ describe("attached files", () => {
 describe("attached files that did not arrive, or not yet", () => {
   it("wait while another conversation is looked at, to be tried again", async () => {
     attachments.add([picture]);
-    sent[0]!.end({ kind: "unreachable" });
-    await settle();
+    await unreachable();
     attachments.switchTo("c");
     attachments.switchTo(null);
     expect(attachments.items).toMatchObject([{ name: "cat.png", stage: "failed" }]);

@@ -5,7 +5,7 @@ import { DraftSync } from "../../../src/chat/draft/draft_sync";
 import { Draft } from "../../../src/chat/draft/draft.svelte";
 import { Notices } from "../../../src/chat/announce/notices.svelte";
 import { MemoryStorage } from "../../../src/settings/storage";
-import { DraftClient } from "../../../src/wire/drafts";
+import { DraftClient } from "../../../src/wire/chat/drafts";
 import type { Fetch } from "../../../src/wire/transport/http";
 import { FakeClock } from "../../clock";
 import { settle } from "../../server";

@@ -14,10 +14,19 @@ describe("a file and a model", () => {
   it("do not when it is a picture and the model only reads", () => {
     expect(accepts(reader, { mime: "image/png" })).toBe(false);
     expect(accepts(seer, { mime: "image/png" })).toBe(true);
-    expect(accepts(seer, { mime: "video/mp4" })).toBe(false);
+    expect(accepts(reader, { mime: "video/mp4" })).toBe(false);
+  });
+
+  it("do when the server makes of it what the model takes: frames of a video, text of sound", () => {
+    expect(accepts(seer, { mime: "video/mp4" })).toBe(true);
+    expect([accepts(reader, { mime: "audio/wav" }), accepts(reader, { mime: "audio/wav" }, true)]).toEqual([false, true]);
+    expect(unsupportedFile({ mime: "video/mp4" }, reader, [reader, seer], true)).toEqual({ kind: "video", asText: false, others: ["seer"] });
   });
 
   it("are the server's matter where the model does not say", () => {
+    const untold = { ...reader, untold: ["image"] };
+    expect(accepts(untold, { mime: "image/png" })).toBe(true);
+    expect(accepts(untold, { mime: "audio/mpeg" })).toBe(false);
     expect(accepts(unknown, { mime: "audio/mpeg" })).toBe(true);
     expect(accepts(null, { mime: "audio/mpeg" })).toBe(true);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { triggerOf } from "../../../src/chat/draft/suggestion_trigger";
+import { helpQuestion, triggerOf } from "../../../src/chat/draft/suggestion_trigger";
 
 /** "|" marks the caret. */
 function at(text: string) {
@@ -30,5 +30,16 @@ describe("a list over the composer", () => {
   it("is not looked for in a word without an end", () => {
     expect(at(`/${"x".repeat(200)}|`)).toBeNull();
     expect(at(`${"x".repeat(66)}/|`)).toBeNull();
+  });
+});
+
+describe("a question to the help", () => {
+  it("is what follows the command", () => {
+    expect(helpQuestion("/help how do I call?\nplease")).toBe("how do I call?\nplease");
+    expect(helpQuestion(" /HELP ")).toBe("");
+  });
+
+  it("is no other message", () => {
+    for (const text of ["help me", "/helpless", "say /help", "/path/help"]) expect(helpQuestion(text)).toBeNull();
   });
 });

@@ -3,9 +3,9 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { ConversationList } from "../../../src/chat/list/conversation_list.svelte";
 import { Notices } from "../../../src/chat/announce/notices.svelte";
 import { MemoryStorage } from "../../../src/settings/storage";
-import { ConversationClient } from "../../../src/wire/conversations";
-import { FolderClient } from "../../../src/wire/folders";
-import { conversationOf } from "../../../src/wire/rows";
+import { ConversationClient } from "../../../src/wire/chat/conversations";
+import { FolderClient } from "../../../src/wire/chat/folders";
+import { conversationOf } from "../../../src/wire/chat/rows";
 import { FakeClock } from "../../clock";
 import { settle, FakeServer } from "../../server";
 

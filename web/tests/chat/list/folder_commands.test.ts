@@ -4,8 +4,8 @@ import { FolderCommands } from "../../../src/chat/list/folder_commands";
 import { ConversationList } from "../../../src/chat/list/conversation_list.svelte";
 import { Notices } from "../../../src/chat/announce/notices.svelte";
 import { MemoryStorage } from "../../../src/settings/storage";
-import { ConversationClient } from "../../../src/wire/conversations";
-import { FolderClient } from "../../../src/wire/folders";
+import { ConversationClient } from "../../../src/wire/chat/conversations";
+import { FolderClient } from "../../../src/wire/chat/folders";
 import { FakeClock } from "../../clock";
 import { settle, FakeServer } from "../../server";
 
@@ -61,7 +61,7 @@ describe("filing", () => {
     await folderCommands.remove(list.folders.get(tea)!);
     expect(names()).toEqual(["Green"]);
     expect(placesOf()).toEqual([null, null, null]);
-    expect(notices.current?.text).toBe("Deleted the folder “Tea”. What was in it is kept.");
+    expect(notices.current?.text).toBe("Deleted folder “Tea”. Its contents were kept.");
     notices.current?.action?.run();
     await settle();
     expect(names()).toEqual(["Tea", "Green"]);

@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from "vitest";
 
 import { Folders } from "../../../src/chat/list/folders.svelte";
 import { MemoryStorage } from "../../../src/settings/storage";
-import { FolderClient } from "../../../src/wire/folders";
+import { FolderClient } from "../../../src/wire/chat/folders";
 import { FakeServer } from "../../server";
 
 let server: FakeServer;

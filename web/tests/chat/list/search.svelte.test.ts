@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
 import { byConversation, Search, snippetParts } from "../../../src/chat/list/search.svelte";
-import { ConversationClient } from "../../../src/wire/conversations";
+import { ConversationClient } from "../../../src/wire/chat/conversations";
 import { FakeClock } from "../../clock";
 import { settle } from "../../server";
 

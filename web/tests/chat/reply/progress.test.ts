@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { initialProgress, nextProgress, type ReplyProgress } from "../../../src/chat/reply/progress";
-import type { RunEvent } from "../../../src/wire/runs";
+import type { RunEvent } from "../../../src/wire/chat/runs";
 
 const started: RunEvent = { type: "message_added", message: { id: "a", parent: null, role: "assistant" } };
 const delta = (kind: "text" | "reasoning" | "tool_call"): RunEvent => ({ type: "delta", message: "a", kind, text: "x" });
@@ -15,6 +15,12 @@ describe("what a reply is doing", () => {
   it("waits in the queue, with a fresh estimate each time", () => {
     const progress = after({ type: "progress", waiting: "queue", position: 3, wait: 9 }, { type: "progress", waiting: "queue", position: 2, wait: 5 });
     expect(progress).toMatchObject({ stage: "queued", since: 2000, update: { position: 2, wait: 5 } });
+  });
+
+  it("waits for its model to be loaded", () => {
+    const loading = (loaded: number): RunEvent => ({ type: "progress", waiting: "load", model: "big", loaded });
+    expect(after(loading(0), loading(0.5))).toMatchObject({ stage: "loading", since: 1000, update: { model: "big", loaded: 0.5 } });
+    expect(after(loading(0.5), { type: "progress", waiting: "queue" }).stage).toBe("queued");
   });
 
   it("reads, since the reading began", () => {

@@ -35,11 +35,6 @@ describe("numbers in another language", () => {
 
   it("have its marks and its words", async () => {
     await setLanguage("de");
-    expect([magnitude(5_242_880), duration(214), tokens(12_000), percent(0.83)].map(spaced)).toEqual(["5,2 Millionen", "0,21 s", "12.000 Token", "83 %"]);
-  });
-
-  it("have a word for one of many", async () => {
-    await setLanguage("de");
-    expect([1e6, 1.1e6, 1e9].map(magnitude).map(spaced)).toEqual(["1 Million", "1,1 Millionen", "1 Milliarde"]);
+    expect([magnitude(5_242_880), duration(214), tokens(12_000), percent(0.83)].map(spaced)).toEqual(["5,2 Mio.", "0,21 s", "12.000 Token", "83 %"]);
   });
 });

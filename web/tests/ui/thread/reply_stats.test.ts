@@ -7,7 +7,7 @@ const spaced = (text: string) => text.replaceAll("\u00a0", " ");
 
 describe("the statistics of a reply", () => {
   it("summarise only what is known", () => {
-    expect(spaced(statsSummary({ ...NOTHING, tokens: 38, input: 9, generateMs: 340, firstTokenMs: 214 }))).toBe("38 tokens · 112 per second · first after 0.21 s");
+    expect(spaced(statsSummary({ ...NOTHING, tokens: 38, input: 9, generateMs: 340, firstTokenMs: 214 }))).toBe("38 tokens · 112/s · first after 0.21 s");
     expect(statsSummary(NOTHING)).toBe("1 token");
     expect(statsSummary({ ...NOTHING, tokens: 5, generateMs: 5 })).toBe("5 tokens");
   });
@@ -15,7 +15,7 @@ describe("the statistics of a reply", () => {
   it("give the details: model, input, reasoning, waiting time", () => {
     expect(statsDetail(NOTHING, "mini")).toBe("by mini");
     const stats = { ...NOTHING, tokens: 50, reasoning: 20, input: 1200, cached: 1000, queueMs: 2300 };
-    expect(spaced(statsDetail(stats, "mini"))).toBe("by mini · 1,200 tokens read, 1,000 of them kept from before · 20 tokens of it thought · waited 2.3 s in the queue");
+    expect(spaced(statsDetail(stats, "mini"))).toBe("by mini · 1,200 tokens read, 1,000 cached · 20 tokens of thinking · queued for 2.3 s");
     expect(statsDetail({ ...NOTHING, input: 7, estimated: true }, "mini")).toContain("~7 tokens read");
     expect(statsSummary({ ...NOTHING, tokens: 7, estimated: true })).toBe("~7 tokens");
   });

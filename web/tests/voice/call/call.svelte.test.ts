@@ -249,7 +249,7 @@ describe("the loudspeaker of a call", () => {
     expect([call.output, call.notice, done.at(-1)]).toEqual(["box", "", "sound box"]);
     await call.useOutput("gone");
     expect(call.output).toBe("");
-    expect(call.notice).toContain("cannot be used");
+    expect(call.notice).toContain("Can’t use that speaker");
   });
 });
 
@@ -282,7 +282,7 @@ describe("a question in a call", () => {
     asks();
     server().listener.onClose(1006, "");
     expect(call.approval).toBe(null);
-    expect(await call.answerApproval(approval, { decision: "deny" })).toContain("Calling again");
+    expect(await call.answerApproval(approval, { decision: "deny" })).toContain("Reconnecting");
   });
 
   it("of a reply that was interrupted does not come up any more", async () => {
@@ -310,6 +310,44 @@ describe("the server's tools in a call", () => {
     await connected();
     server().send("history", { conversation_id: "c1", leaf: "m9", messages: [] });
     expect(done).toContain("changed");
+  });
+});
+
+describe("recording", () => {
+  it("begins and ends when the server says so, and is asked for again after a lost connection", async () => {
+    await connected();
+    expect(server().messages[0]).not.toHaveProperty("record");
+    call.setRecorded(true);
+    expect([server().messages.at(-1), call.recorded]).toEqual([{ type: "record", on: true }, false]);
+    server().send("recording", { on: true, recording_id: "r" });
+    expect(call.recorded).toBe(true);
+    server().listener.onClose(1006, "");
+    expect(call.recorded).toBe(false);
+    clock.pass(400);
+    await settle();
+    server().listener.onOpen();
+    expect(server().messages[0]).toMatchObject({ type: "start", record: true });
+  });
+
+  it("that ends by itself is said, and not begun again", async () => {
+    await connected();
+    call.setRecorded(true);
+    server().send("recording", { on: true, recording_id: "r" });
+    server().send("recording", { on: false, recording_id: "r", reason: "disk_full" });
+    expect([call.recorded, call.notice]).toEqual([false, "Recording ended."]);
+    server().listener.onClose(1006, "");
+    clock.pass(400);
+    await settle();
+    server().listener.onOpen();
+    expect(server().messages[0]).not.toHaveProperty("record");
+  });
+
+  it("that may not begin leaves the reason to be read", async () => {
+    await connected();
+    call.setRecorded(true);
+    server().send("error", { code: "recording_forbidden", message: "Not here." });
+    server().send("recording", { on: false, recording_id: "", reason: "recording_forbidden" });
+    expect([call.recorded, call.notice, call.phase]).toEqual([false, "Not here.", "live"]);
   });
 });
 
@@ -346,7 +384,7 @@ describe("the microphone", () => {
     microphone.onLost();
     await settle();
     expect(done).toContain("deaf");
-    expect([call.microphone, call.notice]).toEqual(["first", "The microphone is gone. Another one is used now."]);
+    expect([call.microphone, call.notice]).toEqual(["first", "Microphone disconnected. Switched to another one."]);
     clock.pass(8000);
     expect(call.notice).toBe("");
   });
@@ -355,7 +393,7 @@ describe("the microphone", () => {
     await connected();
     refusal = new MicrophoneError("busy");
     await call.useMicrophone("second");
-    expect([call.phase, call.notice]).toEqual(["live", "Another program has the microphone. End it there, and try again."]);
+    expect([call.phase, call.notice]).toEqual(["live", "Another program is using the microphone. Close it, then try again."]);
   });
 });
 
@@ -388,7 +426,7 @@ describe("a line that is lost", () => {
       await settle();
     }
     expect(servers.length).toBe(6);
-    expect([call.phase, call.problem]).toEqual(["over", "The line was lost, and nobody answers. What was said is in the chat."]);
+    expect([call.phase, call.problem]).toEqual(["over", "Connection lost. The conversation is in the chat."]);
     expect(done.slice(-4)).toEqual(["deaf", "dumb", "asleep", "released"]);
   });
 

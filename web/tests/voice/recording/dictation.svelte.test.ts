@@ -71,7 +71,7 @@ describe("dictating", () => {
     hear(1000, 0.001);
     dictation.finish();
     await settle();
-    expect(done.slice(1)).toEqual(["Nothing was understood.", "ended"]);
+    expect(done.slice(1)).toEqual(["Couldn’t understand that.", "ended"]);
   });
 
   it("thrown away writes nothing more", async () => {

@@ -55,7 +55,7 @@ describe("the microphone of the composer", () => {
   it("reports why there is none, unless it was closed meanwhile", async () => {
     refusal = new MicrophoneError("denied");
     expect(await recorder.open(1000)).toBe(false);
-    expect(done[0]).toContain("does not allow");
+    expect(done[0]).toContain("blocked");
     done = [];
     const opened = recorder.open(1000);
     recorder.close();

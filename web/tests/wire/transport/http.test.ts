@@ -22,7 +22,7 @@ describe("an answer", () => {
     const told = (code: string, message: string) => problemOf({ kind: "refused", status: 400, code, message });
     await setLanguage("de");
     expect(told("run_in_progress", "A reply is being written.")).toContain("Hier wird gerade eine Antwort geschrieben.");
-    expect(told("model_not_found", "There is no model x.")).toBe("Dieses Modell gibt es hier nicht. Der Server sagt: There is no model x.");
+    expect(told("model_not_found", "There is no model x.")).toBe("Dieses Modell gibt es hier nicht. Meldung des Servers: There is no model x.");
     expect(told("something_rare", "As it is.")).toBe("As it is.");
     await setLanguage("en");
     expect(told("run_in_progress", "A reply is being written.")).toBe("A reply is being written.");
@@ -32,7 +32,7 @@ describe("an answer", () => {
     for (const fetch of [answering(502, ""), () => Promise.reject(new TypeError("failed"))]) {
       const answer = await request(fetch, "x");
       expect(answer).toEqual({ kind: "unreachable" });
-      expect(problemOf(answer)).toContain("does not answer");
+      expect(problemOf(answer)).toContain("isn’t responding");
     }
   });
 });

@@ -1,4 +1,4 @@
-"""The first revision makes what the tables of its time were."""
+"""The revisions, from the first to the last, make the tables that an empty database gets."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from sqlalchemy import create_engine, text
 from tests.support.store_fixtures import drop_schema, make_schema
 
 from duologue.store.database import Database
-from duologue.store.schema import migrate
+from duologue.store.schema import migrate, tables
 
 pytestmark = pytest.mark.anyio
 
@@ -47,7 +47,7 @@ def normal(sql: str) -> list[str]:
 
 async def test_on_sqlite_it_makes_what_an_empty_database_gets():
     made = sqlite_schema(migrate.create)
-    assert sqlite_schema(lambda connection: migrate._upgrade(connection, "0001")) == made
+    assert sqlite_schema(lambda connection: migrate._upgrade(connection, tables.HEAD)) == made
     assert len(made) > 30
 
 
@@ -62,7 +62,7 @@ async def test_on_postgresql_it_makes_what_an_empty_database_gets(tmp_path, anyi
                     if migrated:
                         await connection.execute(text(f"DROP SCHEMA {schema} CASCADE"))
                         await connection.execute(text(f"CREATE SCHEMA {schema}"))
-                        await connection.run_sync(migrate._upgrade, "0001")
+                        await connection.run_sync(migrate._upgrade, tables.HEAD)
                 async with database.reading() as connection:
                     questions = (COLUMNS, INDEXES, CONSTRAINTS)
                     rows = [(await connection.execute(question)).all() for question in questions]

@@ -1,0 +1,197 @@
+"""What a caller's grammar may cost the engine: bounds that are checked before it compiles one.
+
+`request` checks every grammar of a caller by it. The engine compiles grammars on the loop that serves all slots, and at each
+token follows every way in which the text may go on. `((("a" | "b"){0,10}){0,10}){0,10}` has thousands of millions of ways
+to begin, and stopped all chats for minutes. They are counted here, in time that grows with the grammar's length. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from duologue.errors import BadRequest
+
+MAX_WAYS = 1000
+"""Ways in which a text may begin, or go on, at any place of a grammar; each costs time at each token. 2,000 alternatives of
+one word took 0.4 s a token."""
+MAX_TERMS = 20_000
+"""Words, names, brackets and signs of a grammar."""
+MAX_NESTING = 64
+"""Brackets in brackets."""
+MAX_REPEATS = 2000
+SATURATED = 1 << 40
+"""Counts stop here; there is no need to know how far beyond the bound they are."""
+_TOKEN = re.compile(
+    r"""(?P<blank>[ \t\r\n]+|\#[^\n]*)
+    |(?P<rule>[A-Za-z0-9_-]+)\s*::=
+    |(?P<name>[A-Za-z0-9_-]+)
+    |(?P<text>"(?:[^"\\]|\\.)*"|\[(?:[^\]\\]|\\.)*\]|\.|<\[?[^>\n]*>|!)
+    |(?P<open>\()|(?P<close>\))|(?P<either>\|)
+    |(?P<repeat>[*+?]|\{\s*\d*\s*(?:,\s*\d*\s*)?\})""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+class Ways(Struct, frozen=True):
+    """`starts`: ways to come to a first character. `empty`: ways to be nothing at all."""
+
+    starts: int
+    empty: int
+
+    def then(self, other: Ways) -> Ways:
+        """This, and the other one after it."""
+        return Ways(_capped(self.starts + self.empty * other.starts), _capped(self.empty * other.empty))
+
+    def either(self, other: Ways) -> Ways:
+        return Ways(_capped(self.starts + other.starts), _capped(self.empty + other.empty))
+
+    def repeated(self, least: int, most: int | None) -> Ways:
+        """This so many times; None: without end. The engine writes `x{0,n}` as `(x (x ...)?)?`."""
+        optional = Ways(0, 1)
+        # Endless repetition comes back to one rule, which the engine enters once at each place.
+        rest = Ways(self.starts, 1) if most is None else optional
+        for _ in range((most or least) - least if most is not None else 0):
+            rest = optional.either(self.then(rest))
+            if rest.starts >= SATURATED or self.empty == 0:
+                break
+        for _ in range(least):
+            rest = self.then(rest)
+            if self.empty == 0:
+                break
+        return rest
+
+
+TEXT = Ways(1, 0)
+NOTHING = Ways(0, 1)
+
+
+def check_grammar(grammar: str) -> None:
+    """Raises BadRequest for a grammar that would keep the engine busy. What is no GBNF is left to the engine to refuse."""
+    bodies = _bodies(grammar)
+    counted: dict[str, Ways] = {}
+    for name in _in_order(bodies):
+        body = _Body(counted)
+        counted[name] = body.ways(bodies[name])
+        if body.peak > MAX_WAYS:
+            raise _refused(
+                f"has more than {MAX_WAYS:,} ways to go on in the rule {name[:64]!r}; write fewer alternatives there, and no "
+                "repetition of what may be empty"
+            )
+
+
+def _bodies(grammar: str) -> dict[str, list[tuple[str, str]]]:
+    """The tokens of each rule."""
+    bodies: dict[str, list[tuple[str, str]]] = {}
+    body: list[tuple[str, str]] = []
+    at = nesting = terms = 0
+    while at < len(grammar):
+        match = _TOKEN.match(grammar, at)
+        if match is None:
+            break  # no GBNF
+        at, kind = match.end(), match.lastgroup or ""
+        nesting += (kind == "open") - (kind == "close")
+        if nesting > MAX_NESTING:
+            raise _refused(f"nests more than {MAX_NESTING} brackets")
+        if kind == "rule":
+            body = bodies.setdefault(match["rule"], [])
+        elif kind != "blank":
+            body.append((kind, match[0]))
+            terms += 1
+            if terms > MAX_TERMS:
+                raise _refused(f"has more than {MAX_TERMS:,} terms; write a shorter one")
+    return bodies
+
+
+def _in_order(bodies: dict[str, list[tuple[str, str]]]) -> Iterator[str]:
+    """The rules, each after those it refers to, as far as they do not refer to each other."""
+    done: set[str] = set()
+    for first in bodies:
+        # Depth first, with a stack of its own: thousands of rules may refer each to the next.
+        stack = [(first, _references(bodies[first]))] if first not in done else []
+        done.add(first)
+        while stack:
+            name, references = stack[-1]
+            reference = next((one for one in references if one in bodies and one not in done), None)
+            if reference is None:
+                stack.pop()
+                yield name
+            else:
+                done.add(reference)
+                stack.append((reference, _references(bodies[reference])))
+
+
+def _references(body: list[tuple[str, str]]) -> Iterator[str]:
+    return (text for kind, text in body if kind == "name")
+
+
+class _Body:
+    """Counts the ways of one rule. `peak` is the most at any place of it: each rest of a sequence is one."""
+
+    def __init__(self, counted: dict[str, Ways]) -> None:
+        self._counted = counted
+        self.peak = 0
+
+    def ways(self, body: list[tuple[str, str]]) -> Ways:
+        """A rule that is not counted yet refers back to this one, behind a character or not at all."""
+        outer: list[tuple[Ways | None, list[Ways]]] = []
+        total: Ways | None = None
+        sequence: list[Ways] = []
+        for kind, text in body:
+            if kind == "either":
+                total, sequence = self._joined(total, sequence), []
+            elif kind == "open":
+                outer.append((total, sequence))
+                total, sequence = None, []
+            elif kind == "close":
+                inner = self._joined(total, sequence)
+                total, sequence = outer.pop() if outer else (None, [])
+                sequence.append(inner)
+            elif kind == "repeat":
+                if sequence:
+                    sequence.append(sequence.pop().repeated(*_bounds(text)))
+            else:
+                one = self._counted.get(text, TEXT) if kind == "name" else NOTHING if text == '""' else TEXT
+                sequence.append(one)
+        return self._joined(total, sequence)
+
+    def _joined(self, total: Ways | None, sequence: list[Ways]) -> Ways:
+        """The alternatives so far, and this one."""
+        rest = NOTHING
+        for one in reversed(sequence):
+            rest = one.then(rest)
+            self._note(one)
+            self._note(rest)
+        joined = rest if total is None else total.either(rest)
+        self._note(joined)
+        return joined
+
+    def _note(self, ways: Ways) -> None:
+        self.peak = max(self.peak, ways.starts, ways.empty)
+
+
+def _bounds(text: str) -> tuple[int, int | None]:
+    if text in "*+?":
+        return {"*": (0, None), "+": (1, None), "?": (0, 1)}[text]
+    least, comma, most = (part.strip() for part in text[1:-1].partition(","))
+    low = _number(least)
+    high = (_number(most) if most else None) if comma else low
+    if high is not None and high < low:
+        high = low
+    return low, high
+
+
+def _number(text: str) -> int:
+    if len(text) > 9 or int(text or "0") > MAX_REPEATS:
+        raise _refused(f"repeats something more than {MAX_REPEATS:,} times")
+    return int(text or "0")
+
+
+def _capped(count: int) -> int:
+    return min(count, SATURATED)
+
+
+def _refused(what: str) -> BadRequest:
+    return BadRequest(f"The grammar {what}.", param="response_format")

@@ -1,0 +1,135 @@
+"""The library's server object: constructed with a model, and with a projector where it has one.
+
+Called by `engine` and `sound_recogniser` in a thread: everything here blocks, the construction with the interpreter's lock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from duologue.engines import load_progress
+from duologue.engines.devices import parse_device
+from duologue.engines.llama.library import close_to_others, load_library, place_on
+from duologue.engines.llama.memory_plan import LlamaOptions, Plan
+from duologue.errors import StartFailed
+from duologue.models.catalogue import file_stem
+from duologue.models.gguf.header import GgufHeader
+from duologue.models.gguf.projector import Projector
+from duologue.models.placement import Card
+
+READ_AHEAD = 64 * 1024 * 1024
+"""Bytes from which a file is read into the system's cache before it is loaded; smaller ones load at once anyway."""
+READ_SHARE = 0.9
+"""The share of loading that reading the file is taken to be. The rest cannot be measured: the library holds the
+interpreter's lock."""
+MEDIA_BATCH = 512
+"""Tokens of a batch at least where a model sees: the tokens of a picture look at each other, so they have to be read together.
+Gemma's pictures have 256 and 280."""
+HTTP_THREADS = 3
+"""Of the library's HTTP server: one for each kept connection, and one more. Each prompt with media takes one of its own."""
+
+
+def read_ahead(header: GgufHeader) -> None:
+    """Read the model's file into the system's cache, in pieces, without the interpreter's lock; reports the progress."""
+    buffer = bytearray(8 * 1024 * 1024)
+    read = 0
+    paths = [header.path]
+    if header.parts > 1:
+        paths = sorted(header.path.parent.glob(f"{file_stem(header.path)}-?????-of-{header.parts:05d}.gguf"))
+    for path in paths:
+        with contextlib.suppress(OSError), path.open("rb", buffering=0) as file:
+            while count := file.readinto(buffer):
+                read += count
+                load_progress.report(READ_SHARE * min(1.0, read / header.size))
+
+
+def start_server(
+    header: GgufHeader,
+    projector: Projector | None,
+    options: LlamaOptions,
+    sizes: Plan,
+    key: str,
+    cards: Sequence[Card],
+) -> Any:
+    """The library's server with the model in it, on its device among `cards`. Raises StartFailed."""
+    xllamacpp = load_library()
+    try:
+        params = xllamacpp.CommonParams()
+        _fill(params, header, options, sizes, key)
+        if projector is not None:
+            use_projector(params, projector.path, gpu=bool(cards) and options.gpu_layers != 0)
+            params.n_batch = max(params.n_batch, MEDIA_BATCH)
+            params.n_ubatch = max(params.n_ubatch, MEDIA_BATCH)
+            params.n_threads_http = HTTP_THREADS + 1 + 2 * sizes.slots
+            params.endpoint_slots = True  # it tells when a slot is free
+        place_on(params, parse_device(options.device), cards)
+        return xllamacpp.Server(params)
+    except AttributeError as error:
+        raise StartFailed(
+            f"The installed xllamacpp {xllamacpp.__version__} is too old ({error}). "
+            "Update it: pip install --upgrade xllamacpp."
+        ) from error
+    except (RuntimeError, ValueError) as error:
+        raise StartFailed(_start_sentence(header, projector, sizes)) from error
+
+
+def use_projector(params: Any, path: Path, *, gpu: bool = True) -> None:
+    """Load this projector with the model; `gpu`: on a graphics card, where there is one."""
+    params.mmproj.path = str(path)
+    params.mmproj_use_gpu = gpu
+    # What it cannot read as a picture it would give to an FFmpeg on the path, as if it were a video.
+    params.video_ffmpeg_bin_dir = os.devnull
+
+
+def use_threads(params: Any, threads: int, poll: int = 0) -> None:
+    """Compute with so many threads, for prompts and for replies."""
+    for pool in (params.cpuparams, params.cpuparams_batch):
+        pool.n_threads = threads
+        pool.poll = poll
+
+
+def use_gpu_layers(params: Any, layers: int) -> None:
+    """Put so many layers on the GPU; -1 all."""
+    params.n_gpu_layers = -2 if layers < 0 else layers
+    params.fit_params = False
+
+
+def _fill(params: Any, header: GgufHeader, options: LlamaOptions, sizes: Plan, key: str) -> None:
+    """Fill `params`, the library's settings, in."""
+    params.model.path = str(header.path)
+    params.n_parallel = sizes.slots
+    # The library divides its context by the slots and rounds the share up.
+    params.n_ctx = sizes.context * sizes.slots
+    params.n_batch = sizes.batch
+    params.n_ubatch = min(sizes.batch, 512)
+    use_threads(params, sizes.threads, options.poll)
+    if not sizes.flash_attention:
+        params.flash_attn_type = load_library().llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
+    if options.gpu_layers is not None:
+        use_gpu_layers(params, options.gpu_layers)
+    # Prompts of conversations that lost their slot are kept in memory, but not copied there at every request.
+    params.cache_ram_mib = sizes.prompt_cache
+    params.cache_idle_slots = False
+    params.warmup = False
+    # Templates are rendered in the session; one that the library cannot parse would keep it from loading.
+    params.use_jinja = False
+    params.chat_template = "chatml"
+    params.endpoint_metrics = True
+    params.n_threads_http = HTTP_THREADS
+    params.verbosity = options.log
+    close_to_others(params, key)
+
+
+def _start_sentence(header: GgufHeader, projector: Projector | None, sizes: Plan) -> str:
+    beside = f" with {projector.path.name}" if projector is not None else ""
+    other = " a projector of another model," if projector is not None else ""
+    return (
+        f"The engine could not load {header.path}{beside} ({header.architecture}, {header.quantisation or 'unknown type'}, "
+        f"{header.size / 1e9:.1f} GB). Likely reasons: too little memory for it and {sizes.slots} x {sizes.context} "
+        f"tokens of context (try fewer --slots, a smaller --context or fewer GPU layers),{other} a damaged file (fetch it "
+        "again), or a model newer than the engine (pip install --upgrade xllamacpp). The lines above name the reason."
+    )

@@ -1,0 +1,1 @@
+"""Chat templates of models, rendered in processes that can be killed."""

@@ -1,0 +1,102 @@
+"""Which modes are switched on. Owns the switches, keeps them over restarts, and tells sessions when theirs goes off.
+
+Read by every socket before a session begins, changed by `app_routes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from duologue.errors import Forbidden, NotFound
+from duologue.gateway.apps.modes import APPS, Abilities, App, AppId, disabled_reason, reason
+from duologue.notifier import Notifier
+
+STORED_AS = "apps"
+
+
+class SwitchStore(Protocol):
+    """Where the switches are kept: `store.server_settings`. Raises Unavailable."""
+
+    async def get(self, name: str) -> dict[str, Any]: ...
+
+    async def put(self, name: str, value: dict[str, Any]) -> None: ...
+
+
+class AppRegistry:
+    """All apps are on until `use` has read the stored switches. `on_change` is called after each change."""
+
+    def __init__(
+        self,
+        abilities: Callable[[], Abilities] = Abilities,
+        on_change: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._abilities, self._on_change = abilities, on_change
+        self._off: frozenset[str] = frozenset()
+        self._store: SwitchStore | None = None
+        self._changed = Notifier()
+
+    async def use(self, store: SwitchStore) -> None:
+        """Read the switches, and keep changes there."""
+        self._store = store
+        known = {app.id for app in APPS}
+        self._off = frozenset((await store.get(STORED_AS)).get("off", ())) & known
+
+    def is_enabled(self, *ids: AppId) -> bool:
+        """Whether one of these is switched on."""
+        return any(id not in self._off for id in ids)
+
+    def require(self, *ids: AppId) -> None:
+        """Raises Forbidden `app_disabled` where all of these are switched off."""
+        if not self.is_enabled(*ids):
+            told = disabled_reason(self._find(ids[0]))
+            raise Forbidden(told.message, code=told.code)
+
+    async def until_disabled(self, *ids: AppId) -> None:
+        """Return once all of these are switched off."""
+        while self.is_enabled(*ids):
+            await self._changed.wait()
+
+    async def switch(self, id: str, enabled: bool) -> dict[str, Any]:
+        """Switch an app on or off; gives its row. Raises NotFound, and Unavailable where that cannot be stored."""
+        app = self._find(id)
+        off = self._off - {app.id} if enabled else self._off | {app.id}
+        if off != self._off:
+            if self._store is not None:
+                await self._store.put(STORED_AS, {"off": sorted(off)})
+            self._off = off
+            self._changed.notify()
+            self._on_change()
+        return self._row(app)
+
+    def row(self, id: str) -> dict[str, Any]:
+        """One app. Raises NotFound."""
+        return self._row(self._find(id))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Every app, with what it needs and why it cannot be used."""
+        return [self._row(app) for app in APPS]
+
+    @staticmethod
+    def _find(id: str) -> App:
+        for app in APPS:
+            if app.id == id:
+                return app
+        known = ", ".join(app.id for app in APPS)
+        raise NotFound(f"There is no app {id[:100]!r}. Known: {known}.", code="app_not_found", param="app_id")
+
+    def _row(self, app: App) -> dict[str, Any]:
+        enabled = self.is_enabled(app.id)
+        why = reason(app, enabled, self._abilities())
+        return {
+            "app_id": app.id,
+            "id": app.id,
+            "name": app.name,
+            "description": app.description,
+            "route": app.route,
+            "enabled": enabled,
+            "available": why is None,
+            "needs": list(app.needs),
+            "endpoints": list(app.endpoints),
+            "reason": None if why is None else {"code": why.code, "message": why.message},
+        }

@@ -1,0 +1,1 @@
+"""Help: a search over Duologue's own documentation, which comes with the package."""

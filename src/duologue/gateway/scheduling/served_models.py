@@ -1,0 +1,92 @@
+"""The models that a pool's workers serve, by the names that clients use.
+
+A worker has one model, or all models of a connected server. Used by `pool`. Pure. Owns what a model is called when several
+have the same name: one that is loaded here keeps it, then that of the server connected first; the others are called
+SERVER/MODEL. A model of a connected server is also found by that longer name, so a chat keeps its model when names change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+from msgspec import Struct
+
+from duologue.gateway.workers.worker_status import WorkerStatus
+from duologue.values.requests import ModelCard, UpstreamModel
+
+MEDIA = ("image", "audio", "video")
+
+
+class ServedModel(Struct, frozen=True):
+    """A model. `queue`: the line in which its requests wait; `upstream_model`: what its server calls it, "" for one that is
+    loaded here."""
+
+    card: ModelCard
+    queue: str
+    upstream_model: str = ""
+
+
+class ServedModels:
+    """What these workers serve, the default model first; a model that is still loading with what is known of it. `preferred`: any
+    name of the model that is the default if it is served; otherwise the first one is."""
+
+    def __init__(self, workers: Iterable[WorkerStatus], preferred: str = "") -> None:
+        workers = list(workers)
+        self._names: dict[str, ServedModel] = {}
+        loaded = _loaded(status for status in workers if not status.upstream)
+        for model in loaded.values():
+            self._names.setdefault(model.card.name, model)
+        for key, model in loaded.items():
+            self._names.setdefault(key, model)
+        connected = list(self._connected(status for status in workers if status.upstream))
+        models = (*loaded.values(), *connected)
+        default = self._names.get(preferred)
+        self.all = tuple(sorted(models, key=lambda model: model is not default)) if default else models
+        self.cards = tuple(model.card for model in self.all)
+
+    def find(self, name: str) -> ServedModel | None:
+        """The model that a client calls `name`; the default one for an empty name."""
+        return self._names.get(name) if name else next(iter(self.all), None)
+
+    def _connected(self, workers: Iterable[WorkerStatus]) -> Iterator[ServedModel]:
+        longer: dict[str, ServedModel] = {}
+        for status in workers:
+            for own in status.models:
+                name = own.name
+                while name in self._names:
+                    name = f"{status.upstream}/{name}"
+                model = ServedModel(_card(own, name, status), status.queue, own.name)
+                self._names[name] = longer[f"{status.upstream}/{own.name}"] = model
+                yield model
+        self._names = longer | self._names
+
+
+def _card(model: UpstreamModel, name: str, status: WorkerStatus) -> ModelCard:
+    """What the worker's engine can do with any model, less what the server says that this one cannot."""
+    card = status.card or ModelCard(status.upstream, status.engine, 0)
+    no_tools = model.tools is False
+    # While the worker starts, nobody knows what its engine passes on.
+    untold = MEDIA if status.card is None else card.untold
+    return msgspec.structs.replace(
+        card,
+        name=name,
+        context=model.context or 0,
+        description=f"{model.name} at {status.upstream}",
+        modalities=model.modalities if model.modalities is not None else card.modalities,
+        untold=untold if model.modalities is None else (),
+        outputs=model.outputs,
+        verbs=tuple(verb for verb in card.verbs if not (no_tools and verb in ("tools", "tool_choice"))),
+        warnings=(status.warning,) if status.warning else (),
+        upstream=status.upstream,
+    )
+
+
+def _loaded(workers: Iterable[WorkerStatus]) -> dict[str, ServedModel]:
+    """By the name in the worker's settings, whatever the engine calls it."""
+    models: dict[str, ServedModel] = {}
+    for status in workers:
+        if status.model not in models or status.card is not None:
+            card = status.card or ModelCard(status.model, status.engine, 0)
+            models[status.model] = ServedModel(card, status.queue)
+    return models

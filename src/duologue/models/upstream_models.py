@@ -1,0 +1,260 @@
+"""What model servers say about their models, in the many forms they have. Pure.
+
+The gateway's client of connected servers and the remote engine fetch these answers. A model of which a server says nothing has
+None; a model that cannot chat (embeddings, pictures, speech) is left out. Nothing is guessed from a name but whether it chats.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from duologue.values.requests import UpstreamModel
+
+MOST_MODELS = 1000
+"""Models of one server that are used; the longest known list has about 400."""
+LONGEST_NAME = 200
+LARGEST_CONTEXT = 100_000_000
+CONTEXT_NAMES = (
+    *("max_model_len", "context_length", "max_context_length", "context_window", "n_ctx"),
+    *("max_input_tokens", "inputTokenLimit"),
+)
+WRITES, SPEAKS = ("text",), ("text", "audio")
+"""What a model gives."""
+KINDS = ("text", "image", "audio", "video")
+"""What a model can take, in this order."""
+OLLAMA = {"image": "vision", "audio": "audio"}
+"""A kind of part, and Ollama's word for a model that takes it."""
+LLAMA = {"image": "vision", "audio": "audio", "video": "video"}
+"""The same for llama-server."""
+DETAILED = 40
+"""Models of an Ollama that are asked about one by one."""
+OTHER_TYPES = frozenset(
+    {"embedding", "embeddings", "image", "video", "audio", "moderation", "rerank", "transcribe", "tts", "stt"}
+)
+OTHER_NAMES = re.compile(
+    r"embed|whisper|(^|[-/])tts|dall-e|moderation|transcri|realtime|gpt-image|-image|imagen|sora|veo-|rerank"
+    r"|babbage-002|davinci-002|guard|orpheus|(^|[-/])aqa$"
+)
+"""Names by which lists without types tell that a model does not chat."""
+OWNERS = {"library": "ollama", "organization_owner": "lmstudio", "llamacpp": "llamacpp", "vllm": "vllm"}
+OWNERS |= {"tabbyapi": "tabbyapi", "koboldcpp": "koboldcpp", "duologue": "duologue"}
+"""`owned_by` in the list of models, and the kind of server that writes it."""
+
+
+class ModelList(msgspec.Struct, frozen=True):
+    """The models of a server, the kind of server by its own words ("" if it does not say), and how many were left out."""
+
+    models: tuple[UpstreamModel, ...]
+    kind: str = ""
+    omitted: int = 0
+
+
+def parse_models(content: bytes) -> ModelList:
+    """The answer of `GET /models`. Raises ValueError if it is not the list of an OpenAI-compatible server."""
+    try:
+        body = msgspec.json.decode(content)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ValueError("not JSON") from error
+    entries = body.get("data") if isinstance(body, dict) else body
+    if not isinstance(entries, list):
+        raise ValueError("not a list of models")
+    models: dict[str, UpstreamModel] = {}
+    named = 0
+    for entry in entries:
+        if (name := _name(entry)) is None:
+            continue
+        named += 1
+        if _chats(name, entry):
+            models.setdefault(name, model_of(name, entry))
+    if entries and not named:
+        raise ValueError("a list without models")
+    kept = tuple(models.values())[:MOST_MODELS]
+    return ModelList(kept, kind_of(entries), len(entries) - len(kept))
+
+
+def _name(entry: object) -> str | None:
+    name = entry.get("id") if isinstance(entry, dict) else None
+    usable = isinstance(name, str) and 0 < len(name) <= LONGEST_NAME and name.isprintable()
+    return name if usable else None
+
+
+def _chats(name: str, entry: Mapping[str, Any]) -> bool:
+    if str(entry.get("type", "")).lower() in OTHER_TYPES or entry.get("active") is False:
+        return False
+    able = entry.get("capabilities")
+    if isinstance(able, dict) and "completion_chat" in able:
+        return able["completion_chat"] is not False
+    outputs = _within(entry, "architecture", "output_modalities")
+    if isinstance(outputs, list):
+        return "text" in outputs
+    return OTHER_NAMES.search(name.lower()) is None
+
+
+def model_of(name: str, entry: Mapping[str, Any]) -> UpstreamModel:
+    """The model of an entry in a server's list."""
+    context = next((entry[key] for key in CONTEXT_NAMES if _is_context(entry.get(key))), None)
+    return UpstreamModel(name, context, _modalities(entry), _tools(entry), _outputs(entry))
+
+
+def _modalities(entry: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """What a model takes: a list (OpenRouter, Hugging Face, Duologue), or yes and no for each kind (Mistral, LM Studio, LiteLLM).
+    None where nothing is said of pictures."""
+    if entry.get("untold"):  # a Duologue whose own server does not say
+        return None
+    for inputs in (
+        _within(entry, "architecture", "input_modalities"),
+        entry.get("input_modalities"),
+        entry.get("modalities"),
+    ):
+        if isinstance(inputs, list):
+            return _taking(inputs)
+    able = entry.get("capabilities")
+    able = able if isinstance(able, dict) else {}
+    sees = able.get("vision", entry.get("supports_vision"))
+    hears = able.get("audio", entry.get("supports_audio_input"))
+    if not isinstance(sees, bool):
+        sees = True if entry.get("type") == "vlm" else None
+    if sees is None and hears is not True:
+        return None
+    return _taking(kind for kind, known in (("image", sees), ("audio", hears)) if known is True)
+
+
+def _taking(kinds: Iterable[object]) -> tuple[str, ...]:
+    said = set(map(str, kinds))
+    return tuple(kind for kind in KINDS if kind == "text" or kind in said)
+
+
+def _outputs(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    for outputs in (
+        _within(entry, "architecture", "output_modalities"),
+        entry.get("output_modalities"),
+        entry.get("outputs"),
+    ):
+        if isinstance(outputs, list):
+            return SPEAKS if "audio" in outputs else WRITES
+    return SPEAKS if entry.get("supports_audio_output") is True else WRITES
+
+
+def _tools(entry: Mapping[str, Any]) -> bool | None:
+    parameters = entry.get("supported_parameters")
+    if isinstance(parameters, list):
+        return "tools" in parameters
+    able = entry.get("capabilities")
+    if isinstance(able, dict):
+        known = able.get("function_calling", able.get("trained_for_tool_use"))
+        return known if isinstance(known, bool) else None
+    if isinstance(able, list):
+        return "tools" in able or "tool_use" in able
+    return None
+
+
+def kind_of(entries: Iterable[object]) -> str:
+    """The kind of server that a list of models is from, "" if it does not say."""
+    for entry in entries:
+        owner = entry.get("owned_by") if isinstance(entry, dict) else None
+        return OWNERS.get(owner.lower(), "") if isinstance(owner, str) else ""
+    return ""
+
+
+# ---- what some servers say elsewhere
+
+
+def questions(kind: str, models: Sequence[UpstreamModel]) -> tuple[tuple[str, object], ...]:
+    """Where else this kind of server speaks of its models: paths from its root, each with a JSON body or None."""
+    if kind == "ollama":
+        return tuple(("/api/show", {"model": model.name}) for model in models[:DETAILED])
+    if kind == "lmstudio":
+        return ("/api/v1/models", None), ("/api/v0/models", None)
+    return (("/props", None),) if kind == "llamacpp" else ()
+
+
+def with_answers(
+    kind: str, models: Sequence[UpstreamModel], answers: Sequence[bytes]
+) -> tuple[UpstreamModel, ...]:
+    """The models with the answers to these questions, empty where there was none. What nobody says stays unknown."""
+    if kind == "ollama":
+        names = (model.name for model in models)
+        return tuple(with_ollama(models, dict(zip(names, answers, strict=False))))
+    if kind == "lmstudio":
+        return tuple(with_lm_studio(models, next(filter(None, answers), b"")))
+    return tuple(with_llama_properties(models, answers[0]) if kind == "llamacpp" else models)
+
+
+def with_ollama(models: Iterable[UpstreamModel], shown: Mapping[str, bytes]) -> Iterator[UpstreamModel]:
+    """With the answers of Ollama's `/api/show`, by model. The context it names is what the model was trained for and not
+    what Ollama reads, so it stays unknown."""
+    for model in models:
+        able = _object(shown.get(model.name, b"")).get("capabilities")
+        if not isinstance(able, list):
+            yield model
+        elif "completion" in able:
+            kinds = [kind for kind, word in OLLAMA.items() if word in able]
+            yield replace(model, modalities=_taking(kinds), tools="tools" in able)
+
+
+def with_lm_studio(models: Iterable[UpstreamModel], content: bytes) -> Iterator[UpstreamModel]:
+    """With the answer of LM Studio's `/api/v1/models`, or of the `/api/v0/models` of older versions."""
+    body = _object(content)
+    entries = body.get("models") or body.get("data")
+    by_name = {
+        entry.get("key") or entry.get("id"): entry
+        for entry in (entries if isinstance(entries, list) else ())
+        if isinstance(entry, dict)
+    }
+    for model in models:
+        if (entry := by_name.get(model.name)) is None:
+            yield model
+        elif str(entry.get("type", "")).lower() not in OTHER_TYPES:
+            loaded = entry.get("loaded_instances")
+            first = loaded[0] if isinstance(loaded, list) and loaded else None
+            used = _within(first, "config", "context_length") or entry.get("loaded_context_length")
+            # The older list tells models that see by their type alone.
+            takes = _modalities(entry) if entry.get("type") != "llm" or "key" in entry else WRITES
+            yield UpstreamModel(model.name, used if _is_context(used) else None, takes, _tools(entry))
+
+
+def with_llama_properties(models: Iterable[UpstreamModel], content: bytes) -> Iterator[UpstreamModel]:
+    """With the answer of llama-server's `/props`: it has one model."""
+    body = _object(content)
+    used = _within(body, "default_generation_settings", "n_ctx")
+    able = body.get("modalities")
+    tools = _within(body, "chat_template_caps", "supports_tools")
+    for model in models:
+        yield replace(
+            model,
+            context=used if _is_context(used) else model.context,
+            modalities=_taking(kind for kind, word in LLAMA.items() if able.get(word) is True)
+            if isinstance(able, dict)
+            else model.modalities,
+            tools=tools if isinstance(tools, bool) else model.tools,
+        )
+
+
+def smallest_first(models: Iterable[UpstreamModel]) -> list[UpstreamModel]:
+    """With the models first whose names promise a quick and cheap answer: one of them is asked when a server is tested."""
+    small = re.compile(r"(^|[^a-z])(mini|nano|tiny|small|lite|flash|haiku|instant|[0-9]b)($|[^a-z])")
+    quick: Callable[[UpstreamModel], bool] = lambda model: small.search(model.name.lower()) is None  # noqa: E731
+    return sorted(models, key=quick)
+
+
+def _object(content: bytes) -> dict[str, Any]:
+    try:
+        body = msgspec.json.decode(content) if content else {}
+    except (msgspec.DecodeError, RecursionError):
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
+def _within(value: object, *path: str) -> Any:
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _is_context(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= LARGEST_CONTEXT

@@ -1,0 +1,87 @@
+"""The prompt of a request: rendered by the model's template, and as tokens, with its pictures and sounds in their places.
+
+`chat.py` makes one for each reply and each count. Owns the difference between prompts of text and those with media: a text is
+tokenized here and there, a prompt with media by the engine as a whole.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from datetime import datetime
+
+from duologue.engines.contracts import MediaPromptEngine, PromptEngine
+from duologue.sessions.chat.constraint import offered_tools
+from duologue.text.templates.media_places import Medium, cut_at_places, with_places
+from duologue.text.templates.prompt_request import PromptForm, PromptRequest, RenderedPrompt
+from duologue.values.requests import ChatRequest
+
+
+class ChatPrompt:
+    """A rendered prompt. `text` and `head` have a word in the place of each of the `media`."""
+
+    def __init__(
+        self, engine: PromptEngine, rendered: RenderedPrompt, mark: str, media: tuple[Medium, ...]
+    ) -> None:
+        self._engine = engine
+        self.text, self.head = rendered.text, rendered.head
+        self.media = media
+        self._mark = mark
+
+    async def tokens(self) -> Sequence[int]:
+        """The tokens of the whole prompt. Raises the Problems of the engine: a picture that cannot be read."""
+        return await self._tokens(self.text)
+
+    async def continued(self, tokens: Sequence[int], text: str) -> Sequence[int]:
+        """`tokens`, those of the prompt, and those of a text behind it."""
+        if self.media:
+            return await self._tokens(self.text + text)
+        return (*tokens, *await self._engine.tokenize(text, start=False))
+
+    async def stable_prefix(self, tokens: Sequence[int]) -> Sequence[int]:
+        """The tokens to prefill: those of the prompt without the generation prompt.
+
+        The tokens of the generation prompt are the same every time, and end the prompt. Where they do not, because a
+        tokenizer merged across the seam or the template renders the two differently, it is what both have in common.
+        """
+        if self.head == self.text:
+            return tokens
+        if not self.media and self.text.startswith(self.head):
+            added = await self._engine.tokenize(self.text[len(self.head) :], start=False)
+            if added and tuple(tokens[-len(added) :]) == added:
+                return tokens[: -len(added)]
+        alone = await self._tokens(self.head)
+        common = next(
+            (at for at, (left, right) in enumerate(zip(alone, tokens, strict=False)) if left != right),
+            min(len(alone), len(tokens)),
+        )
+        if self.media:
+            # A prompt with media is cut by the engine alone. Without a whole head in it, nothing is read ahead.
+            return alone if common == len(alone) else ()
+        return tokens[:common]
+
+    async def _tokens(self, text: str) -> Sequence[int]:
+        if not self.media:
+            return await self._engine.tokenize(text)
+        assert isinstance(self._engine, MediaPromptEngine), "media were refused before"
+        return await self._engine.tokenize_media(cut_at_places(text, self._mark, self.media))
+
+
+async def render(engine: PromptEngine, request: ChatRequest, now: datetime, form: PromptForm) -> ChatPrompt:
+    """The prompt of a request. One that continues its last message has no generation prompt. Raises the Problems of
+    rendering."""
+    variables = request.template_variables
+    if request.effort is not None:  # some models were trained with this word
+        variables = {"reasoning_effort": request.effort, **variables}
+    mark = f"medium{secrets.token_hex(12)}"
+    messages, media = with_places(request.messages, mark)
+    if not isinstance(engine, MediaPromptEngine):
+        media = ()
+    prompt = PromptRequest(
+        messages if media else request.messages,
+        tools=offered_tools(request),
+        thinking=request.thinking,
+        variables=variables,
+        form="open" if request.continue_final else form,
+    )
+    return ChatPrompt(engine, await engine.template.render(prompt, now), mark, media)

@@ -1,0 +1,1 @@
+"""Sound that is kept: recordings of voices, in the database; and recordings of calls, whose sound is in files."""

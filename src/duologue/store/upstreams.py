@@ -1,0 +1,82 @@
+"""The model servers that admins have connected. Those of the settings are not here. Keys are encrypted before they come here.
+
+The models a server had when it was last seen are stored too, so that chats find them while it is down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from sqlalchemy import delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from duologue.store.database import Database
+from duologue.store.schema.rows import json
+from duologue.store.schema.tables import upstreams
+from duologue.values.requests import UpstreamModel
+
+_chosen = msgspec.json.Decoder(tuple[str, ...] | None).decode
+_models = msgspec.json.Decoder(tuple[UpstreamModel, ...]).decode
+
+
+class StoredUpstream(Struct, frozen=True):
+    """A connected server. `key`: encrypted, None without one; `chosen`: the models to use, None for all; `seen`: those it had when
+    it was last asked; `user`: who added it, `created`: when (ms)."""
+
+    name: str
+    kind: str
+    url: str
+    key: bytes | None = None
+    chosen: tuple[str, ...] | None = None
+    seen: tuple[UpstreamModel, ...] = ()
+    enabled: bool = True
+    user: str = ""
+    created: int = 0
+
+
+class Upstreams:
+    """`now` gives milliseconds since 1970 (UTC). Every method raises Unavailable as the database does."""
+
+    def __init__(self, database: Database, now: Callable[[], int]) -> None:
+        self._database = database
+        self._now = now
+
+    async def all(self) -> list[StoredUpstream]:
+        """Every server, in the order in which they were connected."""
+        async with self._database.reading() as connection:
+            rows = await connection.execute(select(upstreams).order_by(upstreams.c.created, upstreams.c.name))
+            return [_stored(row) for row in rows.mappings()]
+
+    async def add(self, upstream: StoredUpstream) -> StoredUpstream | None:
+        """Store a new server; None if there is one of this name."""
+        stored = msgspec.structs.replace(upstream, created=self._now())
+        try:
+            async with self._database.writing() as connection:
+                await connection.execute(insert(upstreams).values(_columns(stored)))
+        except IntegrityError:
+            return None
+        return stored
+
+    async def save(self, upstream: StoredUpstream) -> None:
+        """Replace what is stored under its name; without effect if that was deleted."""
+        async with self._database.writing() as connection:
+            this = update(upstreams).where(upstreams.c.name == upstream.name)
+            await connection.execute(this.values(_columns(upstream)))
+
+    async def delete(self, name: str) -> bool:
+        """Delete a server with its key. Whether there was one."""
+        async with self._database.writing() as connection:
+            result = await connection.execute(delete(upstreams).where(upstreams.c.name == name))
+        return result.rowcount > 0
+
+
+def _columns(upstream: StoredUpstream) -> dict[str, Any]:
+    columns = msgspec.structs.asdict(upstream)
+    return columns | {"chosen": json(upstream.chosen), "seen": json(upstream.seen)}
+
+
+def _stored(row: Any) -> StoredUpstream:
+    return StoredUpstream(**{**row, "chosen": _chosen(row["chosen"]), "seen": _models(row["seen"])})

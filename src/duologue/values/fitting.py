@@ -1,0 +1,117 @@
+"""What becomes of the pictures, sounds and videos of a request for a model that may not take them as they are.
+
+Owns the rule that admission, the page's preview and the fitting itself (`gateway/media`) share, and the budget of frames, pixels and
+tokens. Pure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import Literal
+
+from msgspec import Struct
+
+from duologue.values.messages import MODALITY, ImagePart, Message, Part, TextPart
+from duologue.values.requests import ChatRequest, ModelCard, Unmet
+
+Treatment = Literal["keep", "transcribe", "frames", "frames_and_sound", "leave_out", "refuse"]
+"""`transcribe`: sound becomes text. `frames`: a video becomes pictures, with `frames_and_sound` its sound too. `leave_out`: a sample of a
+voice is no part of the prompt."""
+
+UNFIT = "modality_unsupported"
+"""The code of what cannot be fitted, everywhere."""
+MEDIA_SHARE = 0.5
+"""Of the context, at most, for the frames of videos."""
+FRAME_MEGAPIXELS = (0.1, 0.6)
+"""The least and the most of a frame: below that little can be told, and above it costs more than it shows."""
+PIXELS_A_TOKEN = 784
+"""Pixels that the finest of the common projectors make a token of: 28 by 28."""
+PICTURE_TOKENS = 256
+"""The least that a picture is taken for: many projectors give every picture the same number."""
+SOUND_TOKENS = 25
+"""A second of sound, with the finest of the common projectors."""
+
+
+class MediaBudget(Struct, frozen=True):
+    """What the pictures and videos of one request may cost: megapixels of a picture and of all, frames of all videos, minutes of a video
+    and of sound."""
+
+    image_megapixels: float = 4.0
+    request_megapixels: float = 64.0
+    video_frames: int = 64
+    video_minutes: float = 30.0
+
+
+class FrameBudget(Struct, frozen=True):
+    """What one video may become."""
+
+    frames: int
+    megapixels: float
+
+
+def treatment(kind: str, takes: Collection[str], *, hears: bool, is_sample: bool = False) -> Treatment:
+    """What becomes of a part of this kind for a model that takes these modalities. `hears`: there is a recogniser. `is_sample`: it is in
+    a system message."""
+    if kind == "audio" and is_sample:
+        return "leave_out"
+    if kind in takes:
+        return "keep"
+    if kind == "audio" and hears:
+        return "transcribe"
+    if kind == "video" and "image" in takes:
+        return "frames_and_sound" if "audio" in takes else "frames"
+    return "refuse"
+
+
+def treatment_of(message: Message, part: Part, card: ModelCard, *, hears: bool) -> Treatment:
+    """What becomes of a part of this message."""
+    return treatment(MODALITY[type(part)], card.accepted, hears=hears, is_sample=message.role == "system")
+
+
+def has_media(request: ChatRequest) -> bool:
+    return any(not isinstance(part, TextPart) for message in request.messages for part in message.parts)
+
+
+def refused(card: ModelCard, request: ChatRequest, *, hears: bool) -> Unmet | None:
+    """The first part that the model cannot take in any form, or None."""
+    for number, message in enumerate(request.messages):
+        for index, part in enumerate(message.parts):
+            if treatment_of(message, part, card, hears=hears) == "refuse":
+                where, kind = f"messages[{number}].content[{index}]", MODALITY[type(part)]
+                takes = ", ".join(card.modalities)
+                return Unmet(where, f"{where} is {kind}; the model {card.name} takes {takes}.", UNFIT)
+    return None
+
+
+def frame_budget(context: int, videos: int, seconds: float, rate: float, budget: MediaBudget) -> FrameBudget:
+    """What one of `videos` videos, so many seconds long, may become at `rate` frames a second. `context`: tokens of one chat, 0 where
+    that is unknown. Fewer frames only where smaller ones are not enough."""
+    least, most = FRAME_MEGAPIXELS
+    most = min(most, budget.image_megapixels)
+    frames = max(1, min(budget.video_frames // max(1, videos), math.ceil(seconds * rate)))
+    megapixels = min(most, max(least, budget.request_megapixels / max(1, videos) / frames))
+    if context:
+        tokens = context * MEDIA_SHARE / max(1, videos)
+        frames = max(1, min(frames, int(tokens / PICTURE_TOKENS)))
+        megapixels = min(megapixels, max(least, tokens / frames * PIXELS_A_TOKEN / 1_000_000))
+    return FrameBudget(frames, round(megapixels, 3))
+
+
+def picture_megapixels(pictures: int, budget: MediaBudget) -> float:
+    """The largest size of each of so many pictures of a request."""
+    return min(budget.image_megapixels, budget.request_megapixels / max(1, pictures))
+
+
+def picture_tokens(pixels: float) -> int:
+    """An estimate of the tokens of a picture, on the high side."""
+    return max(PICTURE_TOKENS, math.ceil(pixels / PIXELS_A_TOKEN))
+
+
+def sound_tokens(seconds: float) -> int:
+    """An estimate of the tokens of sound that a model hears, on the high side."""
+    return math.ceil(seconds * SOUND_TOKENS)
+
+
+def count_pictures(request: ChatRequest) -> int:
+    return sum(isinstance(part, ImagePart) for message in request.messages for part in message.parts)

@@ -1,0 +1,39 @@
+"""Connected model servers, on every kind of database."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from duologue.store.upstreams import StoredUpstream
+from duologue.values.requests import UpstreamModel
+
+pytestmark = pytest.mark.anyio
+
+SEEN = (UpstreamModel("a", 4096, modalities=("text", "image"), tools=False), UpstreamModel("b"))
+BOX = StoredUpstream("box", "ollama", "http://127.0.0.1:11434/v1", b"sealed", ("a",), SEEN, user="anna")
+
+
+async def test_servers_are_kept_in_the_order_in_which_they_were_connected(store, clock):
+    later = await store.upstreams.add(msgspec.structs.replace(BOX, name="zoo", key=None, chosen=None))
+    box = await store.upstreams.add(BOX)
+    assert box == msgspec.structs.replace(BOX, created=box.created)
+    assert await store.upstreams.all() == sorted([later, box], key=lambda each: (each.created, each.name))
+    assert later.key is None
+    assert later.chosen is None
+
+
+async def test_a_name_is_given_once(store):
+    assert await store.upstreams.add(BOX) is not None
+    assert await store.upstreams.add(BOX) is None
+
+
+async def test_a_server_is_changed_and_deleted(store):
+    box = await store.upstreams.add(BOX)
+    changed = msgspec.structs.replace(box, enabled=False, key=None, chosen=None, seen=())
+    await store.upstreams.save(changed)
+    assert await store.upstreams.all() == [changed]
+    assert await store.upstreams.delete("box")
+    assert not await store.upstreams.delete("box")
+    await store.upstreams.save(changed)
+    assert await store.upstreams.all() == []

@@ -1,0 +1,83 @@
+"""What becomes of media for a model that may not take them, and what the frames of videos may cost."""
+
+import pytest
+
+from duologue.values.fitting import (
+    MediaBudget,
+    frame_budget,
+    has_media,
+    picture_megapixels,
+    refused,
+    treatment,
+)
+from duologue.values.messages import AudioPart, ImagePart, Message, TextPart, VideoPart, user
+from duologue.values.requests import ChatRequest, ModelCard
+
+TEXT, SEES, HEARS = ("text",), ("text", "image"), ("text", "audio")
+OMNI = ("text", "image", "audio")
+
+
+@pytest.mark.parametrize(
+    ("kind", "takes", "hears", "expected"),
+    [
+        ("image", SEES, False, "keep"),
+        ("image", TEXT, True, "refuse"),
+        ("audio", HEARS, False, "keep"),
+        ("audio", TEXT, True, "transcribe"),
+        ("audio", TEXT, False, "refuse"),
+        ("video", ("text", "video"), False, "keep"),
+        ("video", SEES, True, "frames"),
+        ("video", OMNI, False, "frames_and_sound"),
+        ("video", HEARS, True, "refuse"),
+        ("video", TEXT, True, "refuse"),
+    ],
+)
+def test_each_kind_has_one_treatment(kind, takes, hears, expected):
+    assert treatment(kind, takes, hears=hears) == expected
+
+
+def test_a_sample_of_a_voice_is_never_part_of_a_prompt():
+    for takes in (TEXT, OMNI):
+        assert treatment("audio", takes, hears=True, is_sample=True) == "leave_out"
+    request = ChatRequest((Message("system", (AudioPart(bytes(4)),)), user("hi")))
+    assert refused(ModelCard("m", "e", 1), request, hears=False) is None
+
+
+def test_what_is_refused_is_named_with_the_one_code():
+    request = ChatRequest((user("hi"), Message("user", (TextPart("look"), VideoPart(b"x")))))
+    lack = refused(ModelCard("m", "e", 1), request, hears=True)
+    assert lack is not None
+    assert (lack.param, lack.code) == ("messages[1].content[1]", "modality_unsupported")
+    assert refused(ModelCard("m", "e", 1, modalities=SEES), request, hears=False) is None
+
+
+def test_a_request_of_words_has_no_media():
+    assert not has_media(ChatRequest((user("hi"),)))
+    assert has_media(ChatRequest((Message("user", (ImagePart(b"x"),)),)))
+
+
+def test_frames_are_what_the_length_gives_up_to_the_most():
+    budget = MediaBudget()
+    assert frame_budget(0, 1, 3.0, 1.0, budget).frames == 3
+    assert frame_budget(0, 1, 3.0, 2.0, budget).frames == 6
+    assert frame_budget(0, 1, 600.0, 1.0, budget).frames == 64
+    assert frame_budget(0, 2, 600.0, 1.0, budget).frames == 32, "two videos share"
+    assert frame_budget(0, 1, 0.0, 1.0, budget).frames == 1
+    assert frame_budget(0, 1, 3.0, 1.0, budget).megapixels == 0.6
+
+
+def test_a_small_context_makes_frames_smaller_first_and_fewer_then():
+    budget = MediaBudget()
+    assert frame_budget(16_384, 1, 600.0, 1.0, budget).frames == 32
+    few = frame_budget(16_384, 1, 10.0, 1.0, budget)
+    assert (few.frames, few.megapixels) == (10, 0.6)
+    some = frame_budget(16_384, 1, 20.0, 1.0, budget)
+    assert some.frames == 20
+    assert 0.1 <= some.megapixels < 0.6
+    assert frame_budget(256, 1, 20.0, 1.0, budget).frames == 1
+
+
+def test_many_pictures_share_the_pixels_of_a_request():
+    budget = MediaBudget()
+    assert picture_megapixels(1, budget) == 4.0
+    assert picture_megapixels(32, budget) == 2.0

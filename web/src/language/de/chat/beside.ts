@@ -1,0 +1,56 @@
+import type { BesideWords } from "../../en/chat/beside";
+
+export const beside: BesideWords = {
+  delete: "Löschen",
+  keep: "Abbrechen",
+  close: "Schließen",
+  asking: "Wird geladen …",
+  deleteMessage: "Diese Nachricht löschen?",
+  deleteReply: "Diese Antwort löschen?",
+  deleteAll: (parts) => `Das und alles danach löschen, in allen Versionen? Betroffen: ${parts.join(" und ")}.`,
+  yours: (count, shown) => `${shown}\u00a0${count === 1 ? "eigene Nachricht" : "eigene Nachrichten"}`,
+  replies: (count, shown) => `${shown}\u00a0${count === 1 ? "Antwort" : "Antworten"}`,
+
+  editMessage: "Nachricht bearbeiten",
+  editReply: "Antwort bearbeiten",
+  sendAgain: "Erneut senden",
+  onlySave: "Nur speichern",
+  save: "Speichern",
+  cancel: "Abbrechen",
+
+  may: (server) => (server === "" ? "Darf " : `Darf ${server} `),
+  run: (server) => (server === "" ? " ausgeführt werden?" : " ausführen?"),
+  formAsks: (who, message) => `${who} fragt: ${message}`,
+  linkAsks: (who, message) => `${who} möchte, dass du eine Seite öffnest. ${message}`,
+  once: "Einmal erlauben",
+  deny: "Ablehnen",
+  done: "Fertig",
+  refuse: "Ablehnen",
+  send: "Senden",
+  optional: (title) => `${title} (optional)`,
+
+  context: "Kontext",
+  taken: (tokens, context) => `${tokens} von ${context} Token belegt.`,
+  room: (tokens) => `${tokens} bleiben für die Antwort.`,
+  parts: {
+    system: "Anweisungen",
+    tools: "Tool-Definitionen",
+    summary: "Zusammenfassung",
+    user: "Deine Nachrichten",
+    assistant: "Antworten",
+    tool: "Tool-Ergebnisse",
+    files: "Dateien",
+  },
+  full: "Der Chat ist fast zu lang für das Modell. Fasse ihn zusammen oder beginne einen neuen.",
+  compact: "Ältere Nachrichten zusammenfassen",
+  compacting: "Wird zusammengefasst …",
+
+  instructions: "Eigene Anweisungen",
+  instructionsAbout: "Das Modell erhält sie zu Beginn dieses Chats.",
+  instructionsExample: "Antworte kurz. Wenn du dir nicht sicher bist, sag es.",
+
+  keyNeeded: "Dieser Server verlangt einen Schlüssel",
+  keyAbout: "Du bekommst ihn vom Betreiber des Servers. Dieser Browser bleibt angemeldet.",
+  key: "Schlüssel",
+  logIn: "Anmelden",
+};

@@ -1,0 +1,31 @@
+import type { OffersWords } from "../../en/chat/offers";
+
+export const offers: OffersWords = {
+  prompts: "Prompts und Befehle",
+  resources: "Ressourcen",
+  commands: "Befehle",
+  models: "Modelle",
+  found: (count) => (count === 1 ? "1 Eintrag" : `${count} Einträge`),
+  nothing: { prompts: "Keine Prompts verfügbar.", resources: "Keine Ressourcen verfügbar." },
+  asking: "Wird von Tool-Servern geladen …",
+  newChat: "Neuen Chat beginnen",
+  temporaryChat: "Chat beginnen, ohne ihn zu speichern",
+  help: "Frage zu Duologue stellen",
+  compact: "Ältere Nachrichten zusammenfassen",
+  choose: (model) => `Zu ${model} wechseln`,
+  insert: "Einfügen",
+  attach: "Anhängen",
+  emptyPrompt: "Dieser Prompt ist leer.",
+  required: "erforderlich",
+
+  switches: "Tools in diesem Chat",
+  all: "Tools",
+  allDetail: "Das Modell darf Tools nutzen",
+  builtin: "Integriert",
+  count: (count) => (count === 0 ? "Keine Tools" : count === 1 ? "1 Tool" : `${count} Tools`),
+  off: "Für alle ausgeschaltet",
+  login: "Anmeldung nötig",
+  connecting: "Wird verbunden",
+  failed: "Nicht verfügbar",
+  settings: "Tool-Server",
+};

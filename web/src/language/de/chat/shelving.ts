@@ -1,0 +1,26 @@
+import type { ShelvingWords } from "../../en/chat/shelving";
+
+export const shelving: ShelvingWords = {
+  moveChats: (what) => `${what} verschieben`,
+  moveFolder: (name) => `Ordner „${name}“ verschieben`,
+  noFolder: "Kein Ordner",
+  name: "Name",
+  newFolder: "Neuer Ordner",
+  renameFolder: "Ordner umbenennen",
+  make: "Erstellen",
+  makeAndMove: "Erstellen und verschieben",
+  save: "Speichern",
+  deleted: (name) => `Ordner „${name}“ gelöscht. Sein Inhalt bleibt erhalten.`,
+  tagsOf: (title) => `Tags von „${title}“`,
+  noTags: "Noch keine Tags",
+  addTag: "Tag hinzufügen",
+  add: "Hinzufügen",
+  removeTag: (tag) => `Tag ${tag} entfernen`,
+  selection: "Ausgewählte Chats",
+  selected: (count) => (count === 0 ? "Nichts ausgewählt" : `${count} ausgewählt`),
+  all: "Alle auswählen",
+  none: "Auswahl aufheben",
+  done: "Fertig",
+  pinAll: "Anheften",
+  unpinAll: "Loslösen",
+};

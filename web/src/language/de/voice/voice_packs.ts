@@ -1,0 +1,26 @@
+import type { VoicePacksWords } from "../../en/voice/voice_packs";
+
+export const voicePacks: VoicePacksWords = {
+  title: "Sprachpakete",
+  detail: "Bessere Spracherkennung und Stimmen, je Sprache. Laufende Anrufe werden nicht unterbrochen.",
+  variants: { small: "klein" },
+  named: (languages, variant) => (variant === "" ? languages : `${languages}, ${variant}`),
+  parts: (listens, speaks) => `Spracherkennung: ${listens}, Stimme: ${speaks}.`,
+  licences: "Lizenzen nach Angabe der Hersteller:",
+  builtIn: "Integrierte Stimme",
+  builtInDetail: "Erkennt Englisch, mit Fehlern. Spricht dreißig Sprachen mit synthetischer Stimme. Kein Download.",
+  fromSettings: "Einstellungen des Servers",
+  missing: (size) => `noch ${size} zu laden`,
+  tryIt: "Ausprobieren",
+  tryName: (name) => `${name} ausprobieren`,
+  hideTry: "Fertig",
+  hear: "Anhören",
+  say: "Etwas sagen",
+  sayDetail: "Sag einen Satz und sieh, was der Server versteht.",
+  understood: "Verstanden:",
+  useName: (name) => `${name} verwenden`,
+  removeAsk: (name) => `${name} entfernen?`,
+  removeDetail: (size) => `Das gibt bis zu ${size} frei. Du kannst es wieder herunterladen.`,
+  remove: "Entfernen",
+  adminOnly: "Ein Admin kann eine bessere Stimme hinzufügen.",
+};

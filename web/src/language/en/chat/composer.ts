@@ -1,0 +1,107 @@
+import { localised } from "../../language.svelte";
+
+const english = {
+  message: "Message",
+  say: (speaker: string) => (speaker === "" ? "Write a message" : `Message ${speaker}`),
+  send: "Send",
+  sendLater: "Send after this reply",
+  stop: "Stop",
+  hints: {
+    sends: "sends",
+    breaks: "new line",
+    later: "sends after this reply",
+    now: "sends at the next step",
+  },
+
+  add: "Add",
+  files: "Files",
+  filesDetail: (most: number, megabytes: number) => `Up to ${most} files, ${megabytes} MB each`,
+  filesToAttach: "Files to attach",
+  capture: "Capture",
+  camera: "Camera",
+  cameraDetail: "Take a photo or record a video",
+  screen: "Screenshot",
+  recordSound: "Record sound",
+  toolServers: "Prompts and resources",
+  toolServersDetail: "From tool servers",
+  prompts: "Prompts",
+  promptsDetail: "Or type /",
+  resources: "Resources",
+  resourcesDetail: "Or type @",
+
+  model: "Model",
+  parameters: (count: string) => `${count} parameters`,
+  context: (tokens: string) => `${tokens}-token context`,
+  takes: { image: "sees images", audio: "hears audio", video: "watches videos" } as Readonly<Record<string, string>>,
+  loading: "loading",
+  failed: "failed to start",
+  offline: "unavailable",
+  unloaded: "loads when you send a message",
+  models: "Models",
+
+  thinking: "Thinking",
+  thinkingAt: (level: string) => `Thinking: ${level}`,
+  levels: { off: "Off", on: "On", low: "Low", medium: "Medium", high: "High", free: "No limit" },
+  levelDetails: { off: "Answers right away", on: "Thinks before answering", low: "Thinks briefly", medium: "Good for most questions", high: "For hard questions", free: "Thinks as long as it needs" },
+
+  tools: "Tools",
+  toolsOff: "Tools: off",
+  turnOff: "Turn off",
+  turnOn: "Turn on",
+
+  attached: "Attached files",
+  file: "File",
+  sending: (name: string) => `Uploading ${name}`,
+  remove: "Remove",
+  removeFile: (name: string) => `Remove ${name || "file"}`,
+  retry: "Try again",
+  retryFile: (name: string) => `Try again: ${name}`,
+  open: (name: string) => `Open ${name}`,
+  tooMany: (most: number, left: number) =>
+    `A message can have up to ${most} files (limits.attachments). ${left} ${left === 1 ? "was" : "were"} left out.`,
+  tooLarge: (megabytes: number) => `Larger than ${megabytes} MB, the limit set by limits.blob_mb.`,
+  fit: {
+    tokens: (count: string) => `about ${count} tokens`,
+    frames: (count: number, written: string) => (count === 1 ? "1 frame" : `${written} frames`),
+    withSound: "with sound",
+    withoutSound: "without sound",
+    writtenDown: "will be written down",
+    resized: "scaled down",
+  },
+  cancelUpload: "Cancel upload",
+  interrupted: "Connection lost, trying again",
+  waitsForUpload: "Sends once the files are uploaded",
+  givenAs: (name: string) => `Send ${name} as`,
+  given: { auto: "Automatic", text: "Text", pages: "Page images" },
+  givenDetails: { auto: "The server decides", text: "Its text only", pages: "An image of each page" },
+  cannotTake: (model: string, what: string) => `${model} can’t use ${what}, so this will be left out.`,
+  kinds: { image: "images", audio: "audio", video: "videos" },
+  giveText: "Send as text",
+  askOther: (model: string) => `Switch to ${model}`,
+
+  pastedName: (count: number) => (count > 1 ? `Pasted text ${count}.txt` : "Pasted text.txt"),
+  pasted: "Long text attached as a file.",
+  pasteAsText: "Paste as text",
+
+  newerDraft: "Draft updated from another device.",
+  bringBack: "Restore mine",
+  otherDraft: "There’s a different draft on another device.",
+  takeOther: "Use that draft",
+
+  waiting: "Queued message",
+  waits: { queue: "Sends after this reply", steer: "Sends at the next step", hold: "Not sent yet" },
+  goesInSaid: "Sends at the next step.",
+  sendNow: "Send now",
+  sendNext: "Send after this reply",
+  edit: "Edit",
+  countedFiles: (count: number) => (count === 1 ? "1 file" : `${count} files`),
+
+  picture: "Image",
+  sound: "Audio",
+  video: "Video",
+  resource: "Resource",
+};
+
+export type ComposerWords = typeof english;
+
+export const composer = (): ComposerWords => localised("composer", english);

@@ -1,0 +1,121 @@
+import type { Group } from "../../../models/model_rows";
+import type { Fit, Trait } from "../../../wire/models/models";
+import { localised } from "../../language.svelte";
+
+const abilities: Record<string, string> = { tools: "tools", thinking: "thinking", code: "code", vision: "pictures", sound: "sound" };
+
+const groups: Record<Group, string> = {
+  well: "Runs well here",
+  slow: "Runs slowly here",
+  not: "Too large for this machine",
+  other: "Other models",
+};
+
+const fits: Record<Fit, string> = {
+  card: "fits on the GPU",
+  good: "runs well here",
+  slow: "runs slowly here",
+  memory: "needs more memory",
+  disk: "needs more disk",
+};
+
+/** Joined to a sentence by the row. */
+const traits: Record<Trait, string> = {
+  smallest: "the smallest of all",
+  small: "small",
+  recent: "new",
+  everyday: "for everyday work",
+  solid: "solid",
+  follows_instructions: "follows instructions well",
+  strong_for_its_size: "strong for its size",
+  quick_for_its_size: "quick for its size",
+  pace_of_small: "as quick as a small model",
+  all_rounder: "a capable all-rounder",
+  many_languages: "good in many languages",
+  writes_well: "writes very well",
+  careful: "careful answers",
+  thorough: "thorough",
+  reasoning: "strong at reasoning",
+  code: "strong at code",
+  like_larger: "close to much larger models",
+  much_knowledge: "much knowledge",
+  very_capable: "very capable",
+  long_memory: "very long memory",
+  large_cards: "for large graphics cards",
+  much_memory: "for machines with much memory",
+};
+
+const english = {
+  title: "Models",
+  here: (cores: number, memory: string, card: string, disk: string) =>
+    `This machine: ${cores === 1 ? "1 core" : `${cores} cores`}, ${memory} of memory free, ${card === "" ? "no GPU the engine can use" : `${card} free on the GPU`}, ${disk} of disk free.`,
+  groups,
+  abilities,
+  traits,
+  filter: "Filter models",
+  noMatch: "No model matches.",
+  recommended: "Recommended",
+  downloaded: "Downloaded",
+  inUse: "In use",
+  use: "Use",
+  useName: (name: string) => `Use ${name} for new chats`,
+  retry: "Try again",
+  retryName: (name: string) => `Try ${name} again`,
+  languages: (languages: string) => languages,
+  states: { ready: "Loaded", loading: "Loading", failed: "Failed", offline: "Starting", stopping: "Stopping" },
+  loadingName: (name: string) => `Loading ${name}`,
+  percent: (percent: number) => `${percent} %`,
+  slots: (busy: number, slots: number) => `${busy} of ${slots} in use`,
+  context: (tokens: string) => `${tokens}-token context`,
+  unload: "Unload",
+  unloadName: (name: string) => `Unload ${name}`,
+  unloadAsk: (name: string) => `Unload ${name}?`,
+  unloadDetail: "Running replies will stop. The file stays on this machine.",
+  folder: (folder: string) => `Files in ${folder}`,
+  bundled: "Comes with Duologue",
+  load: "Load",
+  loadName: (name: string) => `Load ${name}`,
+  loadWith: "Load with options…",
+  contextField: "Context (tokens)",
+  slotsField: "Parallel replies",
+  byModel: "model default",
+  replace: "Replace the loaded model",
+  another: "Load a second copy",
+  loadAnyway: "Load anyway",
+  remove: "Delete file",
+  removeAsk: (name: string) => `Delete ${name}?`,
+  removeDetail: (size: string) => `This frees ${size}. You can download it again.`,
+  more: (name: string) => `Options for ${name}`,
+  dismiss: "Dismiss",
+  starting: "Starting…",
+  waiting: "Waiting for another download",
+  checking: "Checking the file",
+  unpacking: "Unpacking",
+  loadingNow: "Loading into memory",
+  stopped: "Paused",
+  progress: (done: string, total: string) => `${done} of ${total}`,
+  rate: (rate: string) => `${rate}/s`,
+  left: (time: string) => `${time} left`,
+  stop: "Cancel",
+  stopName: (name: string) => `Cancel download of ${name}`,
+  resume: "Resume",
+  resumeName: (name: string) => `Resume download of ${name}`,
+  downloadingName: (name: string) => `Downloading ${name}`,
+  unfinished: (size: string) => `Download incomplete, ${size} so far`,
+  fits,
+  download: "Download",
+  getAndUse: "Download and use",
+  getAndUseName: (name: string) => `Download and use ${name}`,
+  downloadOnly: "Download only",
+  licence: (licence: string) => licence,
+  parameters: (count: string) => `${count} parameters`,
+  any: "Another GGUF model",
+  anyDetail: "OWNER/REPOSITORY[:QUANTIZATION] on Hugging Face, or the URL of a .gguf file.",
+  anyField: "Model",
+  adminOnly: "Only admins can add and load models.",
+  dismissName: (name: string) => `Dismiss the message about ${name}`,
+};
+
+export type ModelsWords = typeof english;
+
+export const models = (): ModelsWords => localised("models", english);

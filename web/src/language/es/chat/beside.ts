@@ -1,0 +1,56 @@
+import type { BesideWords } from "../../en/chat/beside";
+
+export const beside: BesideWords = {
+  delete: "Eliminar",
+  keep: "Cancelar",
+  close: "Cerrar",
+  asking: "Cargando…",
+  deleteMessage: "¿Eliminar este mensaje?",
+  deleteReply: "¿Eliminar esta respuesta?",
+  deleteAll: (parts) => `¿Eliminar esto y todo lo que sigue, en todas las versiones? Son ${parts.join(" y ")}.`,
+  yours: (count, shown) => `${shown}\u00a0${count === 1 ? "mensaje tuyo" : "mensajes tuyos"}`,
+  replies: (count, shown) => `${shown}\u00a0${count === 1 ? "respuesta" : "respuestas"}`,
+
+  editMessage: "Editar mensaje",
+  editReply: "Editar respuesta",
+  sendAgain: "Reenviar",
+  onlySave: "Guardar sin reenviar",
+  save: "Guardar",
+  cancel: "Cancelar",
+
+  may: (server) => (server === "" ? "¿Permitir que " : `¿Permitir que ${server} ejecute `),
+  run: (server) => (server === "" ? " se ejecute?" : "?"),
+  formAsks: (who, message) => `${who} pregunta: ${message}`,
+  linkAsks: (who, message) => `${who} quiere que abras una página. ${message}`,
+  once: "Permitir una vez",
+  deny: "Denegar",
+  done: "Listo",
+  refuse: "Rechazar",
+  send: "Enviar",
+  optional: (title) => `${title} (opcional)`,
+
+  context: "Contexto",
+  taken: (tokens, context) => `${tokens} de ${context} tokens usados.`,
+  room: (tokens) => `Quedan ${tokens} para la respuesta.`,
+  parts: {
+    system: "Instrucciones",
+    tools: "Definiciones de herramientas",
+    summary: "Resumen",
+    user: "Tus mensajes",
+    assistant: "Respuestas",
+    tool: "Resultados de herramientas",
+    files: "Archivos",
+  },
+  full: "Este chat es casi demasiado largo para el modelo. Resúmelo o empieza uno nuevo.",
+  compact: "Resumir mensajes antiguos",
+  compacting: "Resumiendo…",
+
+  instructions: "Instrucciones personalizadas",
+  instructionsAbout: "Se envían al modelo al principio de este chat.",
+  instructionsExample: "Responde en pocas palabras. Si no sabes algo, dilo.",
+
+  keyNeeded: "Este servidor necesita una clave",
+  keyAbout: "Pídesela a quien administra el servidor. La sesión quedará iniciada en este navegador.",
+  key: "Clave",
+  logIn: "Iniciar sesión",
+};

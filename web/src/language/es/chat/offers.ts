@@ -1,0 +1,31 @@
+import type { OffersWords } from "../../en/chat/offers";
+
+export const offers: OffersWords = {
+  prompts: "Prompts y comandos",
+  resources: "Recursos",
+  commands: "Comandos",
+  models: "Modelos",
+  found: (count) => (count === 1 ? "1 elemento" : `${count} elementos`),
+  nothing: { prompts: "No hay prompts disponibles.", resources: "No hay recursos disponibles." },
+  asking: "Cargando desde los servidores de herramientas…",
+  newChat: "Empezar un chat nuevo",
+  temporaryChat: "Empezar un chat que no se guarda",
+  help: "Preguntar sobre Duologue",
+  compact: "Resumir mensajes antiguos",
+  choose: (model) => `Cambiar a ${model}`,
+  insert: "Insertar",
+  attach: "Adjuntar",
+  emptyPrompt: "Este prompt está vacío.",
+  required: "obligatorio",
+
+  switches: "Herramientas en este chat",
+  all: "Herramientas",
+  allDetail: "Permitir que el modelo use herramientas",
+  builtin: "Integradas",
+  count: (count) => (count === 0 ? "Sin herramientas" : count === 1 ? "1 herramienta" : `${count} herramientas`),
+  off: "Desactivado para todos",
+  login: "Requiere iniciar sesión",
+  connecting: "Conectando",
+  failed: "No disponible",
+  settings: "Servidores de herramientas",
+};

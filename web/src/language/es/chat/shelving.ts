@@ -1,0 +1,26 @@
+import type { ShelvingWords } from "../../en/chat/shelving";
+
+export const shelving: ShelvingWords = {
+  moveChats: (what) => `Mover ${what}`,
+  moveFolder: (name) => `Mover la carpeta “${name}”`,
+  noFolder: "Sin carpeta",
+  name: "Nombre",
+  newFolder: "Nueva carpeta",
+  renameFolder: "Renombrar carpeta",
+  make: "Crear",
+  makeAndMove: "Crear y mover",
+  save: "Guardar",
+  deleted: (name) => `Carpeta “${name}” eliminada. Su contenido se conservó.`,
+  tagsOf: (title) => `Etiquetas de “${title}”`,
+  noTags: "Aún no hay etiquetas",
+  addTag: "Añadir etiqueta",
+  add: "Añadir",
+  removeTag: (tag) => `Quitar la etiqueta ${tag}`,
+  selection: "Chats seleccionados",
+  selected: (count) => (count === 0 ? "Ninguno seleccionado" : count === 1 ? "1 seleccionado" : `${count} seleccionados`),
+  all: "Seleccionar todo",
+  none: "Borrar selección",
+  done: "Listo",
+  pinAll: "Fijar",
+  unpinAll: "Desfijar",
+};

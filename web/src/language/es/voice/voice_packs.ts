@@ -1,0 +1,26 @@
+import type { VoicePacksWords } from "../../en/voice/voice_packs";
+
+export const voicePacks: VoicePacksWords = {
+  title: "Paquetes de voz",
+  detail: "Mejor reconocimiento de voz y mejores voces, por idioma. Las llamadas en curso no se interrumpen.",
+  variants: { small: "pequeño" },
+  named: (languages, variant) => languages.charAt(0).toLocaleUpperCase("es") + languages.slice(1) + (variant === "" ? "" : `, ${variant}`),
+  parts: (listens, speaks) => `Reconocimiento de ${listens}, voz de ${speaks}.`,
+  licences: "Licencias según sus autores:",
+  builtIn: "Voz integrada",
+  builtInDetail: "Reconoce inglés, con errores. Habla treinta idiomas con una voz sintética. Sin descarga.",
+  fromSettings: "La configuración del servidor",
+  missing: (size) => `${size} por descargar`,
+  tryIt: "Probar",
+  tryName: (name) => `Probar ${name}`,
+  hideTry: "Listo",
+  hear: "Escuchar",
+  say: "Di algo",
+  sayDetail: "Di una frase para ver qué oye el servidor.",
+  understood: "Se oyó:",
+  useName: (name) => `Usar ${name}`,
+  removeAsk: (name) => `¿Quitar ${name}?`,
+  removeDetail: (size) => `Se liberan hasta ${size}. Puedes volver a descargarlo.`,
+  remove: "Quitar",
+  adminOnly: "Un administrador de este servidor puede añadir una voz mejor.",
+};

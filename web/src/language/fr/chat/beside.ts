@@ -1,0 +1,56 @@
+import type { BesideWords } from "../../en/chat/beside";
+
+export const beside: BesideWords = {
+  delete: "Supprimer",
+  keep: "Annuler",
+  close: "Fermer",
+  asking: "Chargement…",
+  deleteMessage: "Supprimer ce message ?",
+  deleteReply: "Supprimer cette réponse ?",
+  deleteAll: (parts) => `Supprimer ceci et tout ce qui suit, dans toutes les versions ? Soit ${parts.join(" et ")}.`,
+  yours: (_, shown) => `${shown}\u00a0de vos messages`,
+  replies: (count, shown) => `${shown}\u00a0${count < 2 ? "réponse" : "réponses"}`,
+
+  editMessage: "Modifier le message",
+  editReply: "Modifier la réponse",
+  sendAgain: "Renvoyer",
+  onlySave: "Enregistrer sans renvoyer",
+  save: "Enregistrer",
+  cancel: "Annuler",
+
+  may: (server) => (server === "" ? "Autoriser " : `Autoriser ${server} à exécuter `),
+  run: () => " ?",
+  formAsks: (who, message) => `${who} demande : ${message}`,
+  linkAsks: (who, message) => `${who} vous demande d’ouvrir une page. ${message}`,
+  once: "Autoriser une fois",
+  deny: "Refuser",
+  done: "OK",
+  refuse: "Refuser",
+  send: "Envoyer",
+  optional: (title) => `${title} (facultatif)`,
+
+  context: "Contexte",
+  taken: (tokens, context) => `${tokens} tokens utilisés sur ${context}.`,
+  room: (tokens) => `Il en reste ${tokens} pour la réponse.`,
+  parts: {
+    system: "Instructions",
+    tools: "Définitions des outils",
+    summary: "Résumé",
+    user: "Vos messages",
+    assistant: "Réponses",
+    tool: "Résultats des outils",
+    files: "Fichiers",
+  },
+  full: "Ce chat est presque trop long pour le modèle. Résumez-le ou commencez-en un autre.",
+  compact: "Résumer les anciens messages",
+  compacting: "Résumé en cours…",
+
+  instructions: "Instructions personnalisées",
+  instructionsAbout: "Envoyées au modèle au début de ce chat.",
+  instructionsExample: "Réponds brièvement. Si tu n’es pas sûr, dis-le.",
+
+  keyNeeded: "Ce serveur demande une clé",
+  keyAbout: "Demandez-la à la personne qui gère ce serveur. Vous resterez connecté dans ce navigateur.",
+  key: "Clé",
+  logIn: "Se connecter",
+};

@@ -1,0 +1,31 @@
+import type { OffersWords } from "../../en/chat/offers";
+
+export const offers: OffersWords = {
+  prompts: "Prompts et commandes",
+  resources: "Ressources",
+  commands: "Commandes",
+  models: "Modèles",
+  found: (count) => (count < 2 ? `${count} entrée` : `${count} entrées`),
+  nothing: { prompts: "Aucun prompt disponible.", resources: "Aucune ressource disponible." },
+  asking: "Chargement depuis les serveurs d’outils…",
+  newChat: "Commencer un nouveau chat",
+  temporaryChat: "Commencer un chat qui n’est pas enregistré",
+  help: "Poser une question sur Duologue",
+  compact: "Résumer les anciens messages",
+  choose: (model) => `Passer à ${model}`,
+  insert: "Insérer",
+  attach: "Joindre",
+  emptyPrompt: "Ce prompt est vide.",
+  required: "obligatoire",
+
+  switches: "Outils dans ce chat",
+  all: "Outils",
+  allDetail: "Laisser le modèle utiliser des outils",
+  builtin: "Intégrés",
+  count: (count) => (count === 0 ? "Aucun outil" : count === 1 ? "1 outil" : `${count} outils`),
+  off: "Désactivé pour tous",
+  login: "Connexion requise",
+  connecting: "Connexion",
+  failed: "Indisponible",
+  settings: "Serveurs d’outils",
+};

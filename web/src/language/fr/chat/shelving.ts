@@ -1,0 +1,26 @@
+import type { ShelvingWords } from "../../en/chat/shelving";
+
+export const shelving: ShelvingWords = {
+  moveChats: (what) => `Déplacer ${what}`,
+  moveFolder: (name) => `Déplacer le dossier « ${name} »`,
+  noFolder: "Aucun dossier",
+  name: "Nom",
+  newFolder: "Nouveau dossier",
+  renameFolder: "Renommer le dossier",
+  make: "Créer",
+  makeAndMove: "Créer et déplacer",
+  save: "Enregistrer",
+  deleted: (name) => `Dossier « ${name} » supprimé. Son contenu a été conservé.`,
+  tagsOf: (title) => `Étiquettes de « ${title} »`,
+  noTags: "Pas encore d’étiquettes",
+  addTag: "Ajouter une étiquette",
+  add: "Ajouter",
+  removeTag: (tag) => `Retirer l’étiquette ${tag}`,
+  selection: "Chats sélectionnés",
+  selected: (count) => (count === 0 ? "Aucune sélection" : count === 1 ? "1 sélectionné" : `${count} sélectionnés`),
+  all: "Tout sélectionner",
+  none: "Tout désélectionner",
+  done: "OK",
+  pinAll: "Épingler",
+  unpinAll: "Désépingler",
+};

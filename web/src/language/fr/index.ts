@@ -1,0 +1,28 @@
+import { admin } from "./settings/admin";
+import { approvals } from "./chat/approvals";
+import { beside } from "./chat/beside";
+import { blocks } from "./chat/blocks";
+import { capture } from "./chat/capture";
+import { composer } from "./chat/composer";
+import { connect } from "./models/connect";
+import { general } from "./settings/general";
+import { help } from "./shell/help";
+import { modelChoice } from "./models/model_choice";
+import { models } from "./models/models";
+import { offers } from "./chat/offers";
+import { palette } from "./shell/palette";
+import { problems } from "./shell/problems";
+import { recordings } from "./voice/recordings";
+import { settings } from "./settings/settings";
+import { shelving } from "./chat/shelving";
+import { shell } from "./shell/shell";
+import { sidebar } from "./chat/sidebar";
+import { thread } from "./chat/thread";
+import { ownVoices } from "./voice/own_voices";
+import { voice } from "./voice/voice";
+import { voiceButtons } from "./voice/voice_buttons";
+import { voicePacks } from "./voice/voice_packs";
+import { welcome } from "./chat/welcome";
+import type { Catalogue } from "../catalogue";
+
+export const french: Catalogue = { palette, problems, shell, shelving, sidebar, capture, composer, offers, thread, approvals, beside, welcome, blocks, settings, modelChoice, models, connect, admin, general, help, voice, voiceButtons, voicePacks, ownVoices, recordings };

@@ -1,0 +1,26 @@
+import type { VoicePacksWords } from "../../en/voice/voice_packs";
+
+export const voicePacks: VoicePacksWords = {
+  title: "Packs de voix",
+  detail: "Meilleure reconnaissance vocale et meilleures voix, par langue. Les appels en cours ne sont pas interrompus.",
+  variants: { small: "petit" },
+  named: (languages, variant) => languages.charAt(0).toLocaleUpperCase("fr") + languages.slice(1) + (variant === "" ? "" : `, ${variant}`),
+  parts: (listens, speaks) => `Reconnaissance : ${listens}, voix : ${speaks}.`,
+  licences: "Licences indiquées par leurs auteurs\u00a0:",
+  builtIn: "Voix intégrée",
+  builtInDetail: "Reconnaît l’anglais, avec des erreurs. Parle trente langues d’une voix synthétique. Aucun téléchargement.",
+  fromSettings: "Configuration du serveur",
+  missing: (size) => `${size} à télécharger`,
+  tryIt: "Essayer",
+  tryName: (name) => `Essayer ${name}`,
+  hideTry: "OK",
+  hear: "Écouter",
+  say: "Dire quelque chose",
+  sayDetail: "Dites une phrase pour voir ce que le serveur entend.",
+  understood: "Entendu :",
+  useName: (name) => `Utiliser ${name}`,
+  removeAsk: (name) => `Retirer ${name} ?`,
+  removeDetail: (size) => `Cela libère jusqu’à ${size}. Vous pourrez le télécharger à nouveau.`,
+  remove: "Retirer",
+  adminOnly: "Un administrateur de ce serveur peut ajouter une meilleure voix.",
+};

@@ -1,0 +1,61 @@
+// API keys and user accounts, for admins. Times in milliseconds since 1970, 0 is never.
+import { type Answer, type Fetch, request, sendJson } from "../transport/http";
+
+export type Role = "user" | "admin";
+
+export interface Account {
+  readonly id: string;
+  readonly name: string;
+  readonly role: Role;
+  readonly created: number;
+  /** When the account was disabled. */
+  readonly disabled: number;
+}
+
+/** An API key without its secret. */
+export interface Key {
+  readonly id: string;
+  /** The account's id. */
+  readonly user: string;
+  readonly prefix: string;
+  readonly created: number;
+  readonly last_used: number;
+  readonly revoked: number;
+}
+
+export interface KeyList {
+  readonly keys: readonly Key[];
+  readonly users: readonly Account[];
+}
+
+/** `key` is the secret, returned only once. */
+export interface NewKey extends Key {
+  readonly key: string;
+  readonly name: string;
+  readonly role: Role;
+}
+
+export class KeyClient {
+  readonly #fetch: Fetch;
+
+  constructor(fetch: Fetch) {
+    this.#fetch = fetch;
+  }
+
+  list(): Promise<Answer<KeyList>> {
+    return request(this.#fetch, "api/keys");
+  }
+
+  /** Creates the user if needed. */
+  create(name: string, role: Role): Promise<Answer<NewKey>> {
+    return sendJson(this.#fetch, "POST", "api/keys", { name, role });
+  }
+
+  revoke(id: string): Promise<Answer<null>> {
+    return sendJson(this.#fetch, "DELETE", `api/keys/${encodeURIComponent(id)}`);
+  }
+
+  changeUser(name: string, changes: { readonly role?: Role; readonly disabled?: boolean }): Promise<Answer<Account>> {
+    return sendJson(this.#fetch, "PATCH", `api/keys/users/${encodeURIComponent(name)}`, changes);
+  }
+}
