@@ -15,20 +15,27 @@ settings.register_profile("any_machine", deadline=None, suppress_health_check=[H
 settings.load_profile("any_machine")
 
 RERUN_MARKERS = ("browser", "system")
+"""Tests with real processes or a real browser: they take nearly all of the time, and a slow moment can fail them."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--wheel", help="let tests/test_packaging.py try this wheel instead of one it builds")
 
 
+def takes_long(item: pytest.Item) -> bool:
+    return any(item.get_closest_marker(name) for name in RERUN_MARKERS)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Give tests with real processes or a real browser further chances: one slow moment of a busy machine can fail
-    them. Unit tests depend on no such thing, so they get none."""
+    """Run tests with real processes or a real browser first, and give them further chances: one slow moment of a busy
+    machine can fail them. Unit tests depend on no such thing, so they get none; run last, they fill the processes evenly."""
+    long = {item.path for item in items if takes_long(item)}
+    items.sort(key=lambda item: item.path not in long)
     # Without the plugin the marker is unknown; a debugger is for the first failure.
     if not config.pluginmanager.hasplugin("rerunfailures") or config.getoption("usepdb"):
         return
     for item in items:
-        if any(item.get_closest_marker(name) for name in RERUN_MARKERS):
+        if takes_long(item):
             item.add_marker(pytest.mark.flaky(reruns=2))
 
 

@@ -87,3 +87,12 @@ def test_nothing_is_said_where_nothing_was_run_again(project: pytest.Pytester) -
     result = project.runpytest()
     result.assert_outcomes(passed=1)
     result.stdout.no_fnmatch_line("*flaky*")
+
+
+def test_files_with_a_marked_test_run_first_and_stay_together(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        test_a="def test_quick(): pass",
+        test_b="import pytest\ndef test_quick(): pass\n@pytest.mark.system\ndef test_slow(): pass",
+    )
+    result = project.runpytest("-v")
+    result.stdout.fnmatch_lines(["test_b.py::test_quick*", "test_b.py::test_slow*", "test_a.py::test_quick*"])

@@ -36,7 +36,8 @@ def run(
         for name, value in os.environ.items()
         if not name.startswith(("MAKE", "MFLAGS", "DUOLOGUE_"))
     }
-    inherited.pop("PORT", None)
+    for name in ("PORT", "ARGS", "JOBS"):
+        inherited.pop(name, None)
     inherited |= {"PATH": path or os.environ["PATH"], **environment}
     return subprocess.run(
         command, cwd=cwd, env=inherited, capture_output=True, text=True, check=False, timeout=60

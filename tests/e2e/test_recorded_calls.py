@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import math
 import signal
 from array import array
@@ -30,6 +31,8 @@ LONG = "One two three four five six seven eight nine ten eleven twelve thirteen 
 SHORT = "Red green blue."
 CLICK = array("h", [round(20_000 * math.sin(at * 0.6)) for at in range(800)]).tobytes()
 """A twentieth of a second at 16 kHz: too short to interrupt, and louder than what the codec mixes in from the other side."""
+WORDLESS = SCRIPTED | {"DUOLOGUE_VOICE__RECOGNISER__OPTIONS": json.dumps({"default": "xnothing"})}
+"""With a recogniser that understands nothing: the scripted one would hear its words in the click, and interrupt."""
 PATIENCE = 60.0
 
 
@@ -100,7 +103,7 @@ def alike(one: Any, other: Any) -> float:
 
 @pytest.fixture(scope="module")
 def speaking(lasting: Callable[..., Any]) -> Any:
-    return voiced(lasting("--engine", "scripted", **SCRIPTED))
+    return voiced(lasting("--engine", "scripted", **WORDLESS))
 
 
 @pytest.fixture(scope="module")
@@ -189,7 +192,7 @@ def start(tmp_path: Path) -> Iterator[Callable[[], Server]]:
     with contextlib.ExitStack() as stack:
 
         def start() -> Server:
-            server = Server(tmp_path, "--engine", "scripted", **SCRIPTED)
+            server = Server(tmp_path, "--engine", "scripted", **WORDLESS)
             stack.callback(server.stop)
             return voiced(server)
 
