@@ -81,3 +81,9 @@ def test_many_pictures_share_the_pixels_of_a_request():
     budget = MediaBudget()
     assert picture_megapixels(1, budget) == 4.0
     assert picture_megapixels(32, budget) == 2.0
+
+
+def test_a_picture_of_low_detail_has_512_by_512_pixels_at_most():
+    assert picture_megapixels(1, MediaBudget(), "low") == 0.262144
+    assert picture_megapixels(1, MediaBudget(image_megapixels=0.1), "low") == 0.1
+    assert picture_megapixels(1, MediaBudget(), "high") == 4.0

@@ -177,6 +177,8 @@ def test_ignored_fields_are_told_with_the_first_chunk_and_in_the_whole_reply() -
     assert chunk["ignored"] == ["mirostat"]
     assert whole([(0, Prefilled(3, 0, ("mirostat",))), (0, Done("stop"))])["ignored"] == ["mirostat"]
     assert "ignored" not in whole([(0, Done("stop"))])
+    cut = whole([(0, Prefilled(3, 0, ("max_slices",))), (0, Done("stop"))])
+    assert cut["ignored"] == ["image_url.max_slice_nums"]
 
 
 def test_the_note_tells_what_is_going_on() -> None:

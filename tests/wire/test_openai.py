@@ -99,7 +99,7 @@ def test_every_kind_of_content_part_is_decoded() -> None:
             "user",
             (
                 TextPart("Look"),
-                ImagePart(PNG, "image/png"),
+                ImagePart(PNG, "image/png", "low"),
                 ImagePart(PNG, "image/png"),
                 AudioPart(b"\0\0\0\x3f", 16_000),
                 VideoPart(b"film", "video/webm"),
@@ -108,6 +108,29 @@ def test_every_kind_of_content_part_is_decoded() -> None:
         ),
         Message("assistant", (TextPart("No."),)),
     )
+
+
+def pictures(*image_urls: object) -> list[dict[str, Any]]:
+    return [{"role": "user", "content": [{"type": "image_url", "image_url": each} for each in image_urls]}]
+
+
+def test_how_closely_a_picture_is_looked_at_is_part_of_it() -> None:
+    url = data_url("image/png", PNG)
+    details = ("low", "high", "auto", None)
+    asked = request(messages=pictures(*({"url": url, "detail": detail} for detail in details)))
+    looks = [part.detail for part in asked.messages[0].parts if isinstance(part, ImagePart)]
+    assert looks == ["low", "high", "", ""]
+    far = body(messages=pictures({"url": "https://example.org/a.png", "detail": "low"}))
+    assert [reference.detail for reference in far.references()] == ["low"]
+
+
+def test_the_pieces_of_pictures_are_one_number_for_a_request() -> None:
+    url = data_url("image/png", PNG)
+    asked = request(
+        messages=pictures({"url": url, "max_slice_nums": 2}, url, {"url": url, "max_slice_nums": 9})
+    )
+    assert asked.media.max_slices == 9
+    assert request(messages=pictures(url)).media.max_slices is None
 
 
 def data_of(data: bytes) -> str:
@@ -329,6 +352,14 @@ def test_a_reply_before_is_known_by_the_id_of_its_sound() -> None:
         (
             {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]},
             "messages[0].content[0].image_url.url",
+        ),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x", "detail": "ultra"}}]}]},
+            "messages[0].content[0].image_url.detail",
+        ),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x", "max_slice_nums": 0}}]}]},
+            "messages[0].content[0].image_url.max_slice_nums",
         ),
         (
             {

@@ -12,7 +12,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from duologue.values.messages import MODALITY, ImagePart, Message, Part, TextPart
+from duologue.values.messages import MODALITY, Detail, ImagePart, Message, Part, TextPart
 from duologue.values.requests import ChatRequest, ModelCard, Unmet
 
 Treatment = Literal["keep", "transcribe", "frames", "frames_and_sound", "leave_out", "refuse"]
@@ -29,6 +29,8 @@ PIXELS_A_TOKEN = 784
 """Pixels that the finest of the common projectors make a token of: 28 by 28."""
 PICTURE_TOKENS = 256
 """The least that a picture is taken for: many projectors give every picture the same number."""
+LOW_DETAIL_MEGAPIXELS = 512 * 512 / 1_000_000
+"""Of a picture with `detail: low`: what one look of OpenAI's models sees of it."""
 SOUND_TOKENS = 25
 """A second of sound, with the finest of the common projectors."""
 
@@ -98,9 +100,10 @@ def frame_budget(context: int, videos: int, seconds: float, rate: float, budget:
     return FrameBudget(frames, round(megapixels, 3))
 
 
-def picture_megapixels(pictures: int, budget: MediaBudget) -> float:
+def picture_megapixels(pictures: int, budget: MediaBudget, detail: Detail = "") -> float:
     """The largest size of each of so many pictures of a request."""
-    return min(budget.image_megapixels, budget.request_megapixels / max(1, pictures))
+    most = min(budget.image_megapixels, budget.request_megapixels / max(1, pictures))
+    return min(most, LOW_DETAIL_MEGAPIXELS) if detail == "low" else most
 
 
 def picture_tokens(pixels: float) -> int:

@@ -11,6 +11,7 @@ from typing import Literal
 from msgspec import Struct
 
 Role = Literal["system", "user", "assistant", "tool"]
+Detail = Literal["", "low", "high"]
 
 
 class TextPart(Struct, frozen=True, tag="text"):
@@ -18,10 +19,11 @@ class TextPart(Struct, frozen=True, tag="text"):
 
 
 class ImagePart(Struct, frozen=True, tag="image"):
-    """An encoded image file (PNG, JPEG, GIF or WebP)."""
+    """An encoded image file (PNG, JPEG, GIF or WebP). `detail`: how closely it is to be looked at, "" for as the server sees fit."""
 
     data: bytes
     mime: str = "image/jpeg"
+    detail: Detail = ""
 
 
 class AudioPart(Struct, frozen=True, tag="audio"):

@@ -35,6 +35,9 @@ DONE = b"data: [DONE]\n\n"
 LEAST_LOGPROB = -9999.0
 """In place of minus infinity, which JSON does not have; OpenAI sends the same number."""
 
+IGNORED_NAMES = {"max_slices": "image_url.max_slice_nums"}
+"""This API's names of what engines name as ignored, where they differ."""
+
 _json = msgspec.json.encode
 
 
@@ -153,7 +156,7 @@ class CompletionStream:
         if self._begun[index]:
             return
         self._begun[index] = True
-        close = self._close if not ignored else b',"ignored":' + _json(ignored) + self._close
+        close = self._close if not ignored else b',"ignored":' + _json(_ignored(ignored)) + self._close
         if self._fitted:
             close = b"," + _json(self._fitted)[1:-1] + close
         role = b'"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]'
@@ -235,8 +238,12 @@ class Completion:
             "timings": _timings(ends),
         }
         if self._replies[0].ignored:
-            body["ignored"] = self._replies[0].ignored
+            body["ignored"] = _ignored(self._replies[0].ignored)
         return _json(body | self._fitted)
+
+
+def _ignored(names: Iterable[str]) -> list[str]:
+    return [IGNORED_NAMES.get(name, name) for name in names]
 
 
 def _choice(

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from duologue.errors import BadRequest, Unsupported
 from duologue.values.audio import is_finite
-from duologue.values.messages import AudioPart, ImagePart, VideoPart
+from duologue.values.messages import AudioPart, Detail, ImagePart, VideoPart
 
 RATE = 16_000
 """Hz of raw audio in the chat socket's messages."""
@@ -33,13 +33,15 @@ _MAGIC = ((b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), 
 
 
 class MediaReference(Struct, frozen=True):
-    """A part that has to be fetched from `url`, or whose `data` have to be read, before it is known what it is. `name`: the file's."""
+    """A part that has to be fetched from `url`, or whose `data` have to be read, before it is known what it is. `name`: the file's;
+    `detail`: a picture's."""
 
     where: str
     kind: Literal["image", "audio", "video", "file"]
     data: bytes = b""
     url: str = ""
     name: str = ""
+    detail: Detail = ""
 
 
 def is_address(text: str) -> bool:
@@ -47,13 +49,13 @@ def is_address(text: str) -> bool:
     return text[:8].lower().startswith(("http://", "https://"))
 
 
-def image(data: bytes, where: str) -> ImagePart:
+def image(data: bytes, where: str, detail: Detail = "") -> ImagePart:
     """An image file. Its first bytes decide the type, whatever the client claims."""
     for magic, mime in _MAGIC:
         if data.startswith(magic):
-            return ImagePart(data, mime)
+            return ImagePart(data, mime, detail)
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return ImagePart(data, "image/webp")
+        return ImagePart(data, "image/webp", detail)
     raise BadRequest(f"{where} is not a PNG, JPEG, GIF or WebP image.", param=where)
 
 

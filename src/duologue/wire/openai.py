@@ -14,8 +14,8 @@ import msgspec
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, Discriminator, Field, JsonValue, Tag
 
 from duologue.errors import BadRequest, Unsupported
-from duologue.values.messages import Message, Part, TextPart
-from duologue.values.requests import ChatRequest, Effort, ModelCard, OutputFormat
+from duologue.values.messages import Detail, Message, Part, TextPart
+from duologue.values.requests import ChatRequest, Effort, MediaOptions, ModelCard, OutputFormat
 from duologue.values.speech import SpeechRequest
 from duologue.wire import media_parts
 from duologue.wire.speech import VoiceName
@@ -57,9 +57,22 @@ def _url(value: object) -> object:
     return {"url": value} if isinstance(value, str) else value
 
 
+class ImageUrlBody(UrlBody):
+    """`max_slice_nums` is an extension, for engines that cut large pictures."""
+
+    detail: Literal["auto", "low", "high"] = Field(
+        default="auto", description="low: the picture is scaled down to 512 by 512 pixels, or as many."
+    )
+    max_slice_nums: int | None = Field(default=None, ge=1, le=16)
+
+
 class OpenAIImageContent(Body):
     type: Literal["image_url"]
-    image_url: Annotated[UrlBody, BeforeValidator(_url, json_schema_input_type=UrlBody | str)]
+    image_url: Annotated[ImageUrlBody, BeforeValidator(_url, json_schema_input_type=ImageUrlBody | str)]
+
+    @property
+    def detail(self) -> Detail:
+        return "" if self.image_url.detail == "auto" else self.image_url.detail
 
 
 class OpenAIVideoContent(Body):
@@ -254,6 +267,7 @@ class ChatCompletionBody(SamplingFields):
             thinking=thinking,
             effort=effort,
             template_variables=variables,
+            media=MediaOptions(max_slices=self._max_slices()),
             continue_final=self.continue_final_message,
             format=self._format(),
             spoken=self.is_spoken,
@@ -301,6 +315,16 @@ class ChatCompletionBody(SamplingFields):
                 "continue_final_message requires that the last message is the assistant's.",
                 param="continue_final_message",
             )
+
+    def _max_slices(self) -> int | None:
+        """The most that a picture asks for: engines take one number for all of a request."""
+        contents = (content for message in self.messages for content in message.content or ())
+        asked = (
+            content.image_url.max_slice_nums
+            for content in contents
+            if isinstance(content, OpenAIImageContent)
+        )
+        return max((number for number in asked if number is not None), default=None)
 
     def _logprobs(self) -> int | None:
         if self.logprobs:
@@ -374,7 +398,9 @@ def _earlier_reply(id: str, audio_texts: Mapping[str, str], where: str) -> Part:
 def _reference(content: AnyContent, where: str) -> media_parts.MediaReference | None:
     match content:
         case OpenAIImageContent() if media_parts.is_address(content.image_url.url):
-            return media_parts.MediaReference(where, "image", url=content.image_url.url)
+            return media_parts.MediaReference(
+                where, "image", url=content.image_url.url, detail=content.detail
+            )
         case OpenAIVideoContent() if media_parts.is_address(content.video_url.url):
             return media_parts.MediaReference(where, "video", url=content.video_url.url)
         case OpenAIAudioContent() if media_parts.is_address(content.input_audio.data):
@@ -411,11 +437,12 @@ def _part(content: AnyContent, where: str) -> Part:
             return TextPart(content.refusal)
         case OpenAIImageContent():
             where += ".image_url.url"
-            return media_parts.image(media_parts.from_data_url(content.image_url.url, where)[1], where)
+            data = media_parts.from_data_url(content.image_url.url, where)[1]
+            return media_parts.image(data, where, content.detail)
         case OpenAIVideoContent():
             where += ".video_url.url"
-            mime, data = media_parts.from_data_url(content.video_url.url, where)
-            return media_parts.video(data, where, mime or "video/mp4")
+            mime, film = media_parts.from_data_url(content.video_url.url, where)
+            return media_parts.video(film, where, mime or "video/mp4")
         case OpenAIAudioContent():
             where += ".input_audio.data"
             return media_parts.wav(media_parts.from_base64(content.input_audio.data, where), where)

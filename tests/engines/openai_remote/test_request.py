@@ -71,6 +71,12 @@ def test_an_image_travels_as_a_data_url() -> None:
     ]
 
 
+def test_how_closely_to_look_at_a_picture_is_passed_on_where_that_was_asked() -> None:
+    pictures = [ImagePart(b"\x89PNG", "image/png", detail) for detail in ("low", "high", "")]
+    sent: Any = body(messages=(Message("user", tuple(pictures)),))["messages"]
+    assert [part["image_url"].get("detail") for part in sent[0]["content"]] == ["low", "high", None]
+
+
 def test_sound_travels_as_a_wav_file_and_video_as_it_is() -> None:
     sound = struct.pack("<2f", 0.5, -1.0)
     message = Message("user", (AudioPart(sound, 16_000), VideoPart(b"\0\0ftyp", "video/webm")))

@@ -113,6 +113,17 @@ async def test_a_picture_is_kept_where_it_is_small_enough_and_told_where_it_was_
     assert told.notes == (FittingNote("messages[1].content[0]", "image", "resized", 1),)
 
 
+async def test_a_picture_of_low_detail_is_made_small_and_the_others_are_kept():
+    data = encoded(drawing(800, 600))
+    pictures = [ImagePart(data, "image/png", detail) for detail in ("low", "high", "")]
+    parts, told, _ = await fitted(SEES, of(*pictures))
+    low = opened(parts[0].data)
+    assert low.width * low.height <= 512 * 512 < 800 * 600
+    assert parts[1:] == tuple(pictures[1:])
+    assert [part.detail for part in parts] == ["low", "high", ""]
+    assert told.notes == (FittingNote("messages[1].content[0]", "image", "resized", 1),)
+
+
 async def test_many_pictures_share_the_pixels_of_a_request():
     tight = MediaFitter(SpeechService(None), MediaBudget(request_megapixels=0.2))
     parts, _, _ = await fitted(SEES, of(*[ImagePart(encoded(drawing(640, 480)))] * 2), tight)

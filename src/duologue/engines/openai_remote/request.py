@@ -146,7 +146,8 @@ def _part(part: Part) -> dict[str, Any]:
     if isinstance(part, TextPart):
         return {"type": "text", "text": part.text}
     if isinstance(part, ImagePart):
-        return {"type": "image_url", "image_url": {"url": _data_url(part.mime, part.data)}}
+        picture = {"url": _data_url(part.mime, part.data)}
+        return {"type": "image_url", "image_url": picture | ({"detail": part.detail} if part.detail else {})}
     if isinstance(part, VideoPart):
         return {"type": "video_url", "video_url": {"url": _data_url(part.mime, part.data)}}
     # WAV is the one format of sound that every server reads.

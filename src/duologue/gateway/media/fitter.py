@@ -133,7 +133,7 @@ class _Fitting:
         self._fitter, self._card, self._request = fitter, card, request
         self._request_id, self._user = request_id, user
         self._hears = fitter.hears
-        self._megapixels = fitting.picture_megapixels(fitting.count_pictures(request), fitter.budget)
+        self._pictures = fitting.count_pictures(request)
         self._videos = sum(isinstance(part, VideoPart) for each in request.messages for part in each.parts)
         self._new = 1 + max(
             (number for number, each in enumerate(request.messages) if each.role == "assistant"), default=-1
@@ -204,10 +204,11 @@ class _Fitting:
         raise Unsupported(sentence, code=fitting.UNFIT, param=where)
 
     async def _picture(self, part: ImagePart, where: str) -> ImagePart:
-        picture, is_smaller = await self._fitter.picture(part.data, self._megapixels, self._user)
+        megapixels = fitting.picture_megapixels(self._pictures, self._fitter.budget, part.detail)
+        picture, is_smaller = await self._fitter.picture(part.data, megapixels, self._user)
         if is_smaller:
             self._note(where, part, "resized", 1)
-        return ImagePart(picture.data, picture.mime) if picture.data else ImagePart(part.data, picture.mime)
+        return ImagePart(picture.data or part.data, picture.mime, part.detail)
 
     async def _words(self, part: AudioPart, number: int, index: int, where: str) -> TextPart:
         transcript = await self._fitter.transcript(part, self._request_id, self._user)

@@ -95,7 +95,7 @@ class MediaReferences:
         if reference.kind == "audio" or (reference.kind == "file" and family == "audio"):
             return [AudioPart((await decode(recordings.read_sound, data, user=user)).samples, RATE)]
         if reference.kind == "image" or family == "image":
-            return [ImagePart(data, mime)]
+            return [ImagePart(data, mime, reference.detail)]
         if reference.kind == "video" or family == "video":
             return [VideoPart(data, mime)]
         if family == "pdf":
