@@ -74,8 +74,8 @@ def choose_address(host: str, addresses: Sequence[str], allowed: AllowList) -> s
             address = ipaddress.ip_address(text.partition("%")[0])
             if not is_public(address) and not allowed.address(address):
                 raise Forbidden(
-                    f"{host} is {address}, an address of a private network, which tools may not reach. The setting "
-                    "tools.private_addresses can allow it.",
+                    f"{host} is {address}, an address of a private network, and nothing is fetched from there. The "
+                    "setting tools.private_addresses can allow it.",
                     code="private_address",
                 )
     return addresses[0]

@@ -1,6 +1,6 @@
 """A GET of a web address that came from a model or a user, from addresses that tools may reach.
 
-Used by the fetch tool and for pictures in replies. Every redirect is checked again; size, time and the number of redirects are
+Used by the fetch tool, for pictures in replies and for media at addresses. Every redirect is checked again; size, time and the number of redirects are
 limited. No cookies, keys or referrers are sent.
 """
 
@@ -70,7 +70,7 @@ async def _follow(url: str, addresses: AddressGuard, accept: str, most_bytes: in
                         url = urljoin(url, location)
                         if not url.startswith(("http://", "https://")):
                             raise BadRequest(
-                                f"The page redirects to {url[:200]}, which is not a web page.", code="bad_url"
+                                f"The address redirects to {url[:200]}, which is no web address.", code="bad_url"
                             )
                         continue
                     if response.status_code >= 400:
@@ -82,7 +82,7 @@ async def _follow(url: str, addresses: AddressGuard, accept: str, most_bytes: in
                 raise Unavailable(
                     f"{url} could not be fetched: {str(error) or type(error).__name__}.", code="fetch_failed"
                 ) from None
-    raise Unavailable(f"The page was redirected more than {HOPS} times.", code="fetch_failed")
+    raise Unavailable(f"The address redirects more than {HOPS} times.", code="fetch_failed")
 
 
 async def _read_body(response: httpx2.Response, most_bytes: int) -> tuple[bytes, bool]:
