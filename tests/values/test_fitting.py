@@ -3,12 +3,17 @@
 import pytest
 
 from duologue.values.fitting import (
+    HeardSound,
     MediaBudget,
+    SoundBudget,
     frame_budget,
     has_media,
     picture_megapixels,
     refused,
+    sound_budget,
+    too_long,
     treatment,
+    unheard,
 )
 from duologue.values.messages import AudioPart, ImagePart, Message, TextPart, VideoPart, user
 from duologue.values.requests import ChatRequest, ModelCard
@@ -87,3 +92,62 @@ def test_a_picture_of_low_detail_has_512_by_512_pixels_at_most():
     assert picture_megapixels(1, MediaBudget(), "low") == 0.262144
     assert picture_megapixels(1, MediaBudget(image_megapixels=0.1), "low") == 0.1
     assert picture_megapixels(1, MediaBudget(), "high") == 4.0
+
+
+# Sound that a model hears
+
+ROOM = SoundBudget(share=100, most=300)
+DEEP = ModelCard("deep", "scripted", 6000, modalities=OMNI)
+
+
+def sounds(*seconds: float, at_hand: int = 0) -> list[HeardSound]:
+    """Sounds of as many messages; the last `at_hand` of them were not answered yet."""
+    new = len(seconds) - at_hand
+    return [HeardSound((number, 0), each, number >= new) for number, each in enumerate(seconds)]
+
+
+def silent(heard: list[HeardSound]) -> list[int]:
+    return sorted(message for message, _ in unheard(heard, ROOM))
+
+
+def test_sounds_that_fit_are_all_heard():
+    assert silent(sounds(30, 30, 40)) == []
+    assert silent(sounds(30, 30, 40, at_hand=2)) == []
+    assert silent([]) == []
+
+
+def test_the_oldest_sounds_give_way_first():
+    assert silent(sounds(50, 50, 50, at_hand=1)) == [0]
+    assert silent(sounds(50, 50, 50)) == [0]
+    assert silent(sounds(20, 90, 50, at_hand=1)) == [1], "one that fits is still heard"
+
+
+def test_what_is_at_hand_is_heard_and_so_is_a_long_recording_on_the_turns_after_its_own():
+    assert silent(sounds(10, 250, at_hand=1)) == [0]
+    assert silent(sounds(10, 250)) == [0]
+    assert silent(sounds(250, 10)) == [0], "until there is a newer one"
+    assert silent(sounds(301)) == [0], "the limit was lowered, or the model changed"
+
+
+def test_the_sound_of_a_video_gives_way_even_at_hand():
+    film = HeardSound((1, 1), 80, at_hand=True, of_video=True)
+    assert silent([*sounds(10, 20, at_hand=1), film]) == [0]
+    assert silent([*sounds(10, 30, at_hand=1), film]) == [1]
+    assert unheard([HeardSound((0, 0), 101, at_hand=True, of_video=True)], ROOM) == {(0, 0)}
+
+
+def test_room_for_sound_comes_of_the_context_and_the_setting():
+    assert sound_budget(0, MediaBudget(sound_minutes=2)) == SoundBudget(120, 120)
+    assert sound_budget(6000, MediaBudget()) == SoundBudget(6000 * 0.4 / 25, 1000)
+    assert sound_budget(6000, MediaBudget(sound_minutes=1)) == SoundBudget(60, 60)
+
+
+def test_sound_at_hand_that_cannot_fit_is_told_with_what_to_do():
+    assert too_long(sounds(2000, 900, at_hand=1), DEEP, MediaBudget()) is None
+    long = too_long(sounds(2000, 900, 101, at_hand=2), DEEP, MediaBudget())
+    assert long is not None
+    assert (long.code, long.param) == ("sound_too_long", "messages[2].content[0]")
+    assert "larger context" in long.message
+    limited = too_long(sounds(61, at_hand=1), DEEP, MediaBudget(sound_minutes=1))
+    assert limited is not None
+    assert "limits.sound_minutes" in limited.message

@@ -209,6 +209,9 @@ class LimitSettings(Section):
     video_minutes: Annotated[float, Field(gt=0, le=1440)] = Field(
         default=30, description="Longest video passed to a model, in minutes."
     )
+    sound_minutes: Annotated[float, Field(gt=0, le=1440)] = Field(
+        default=30, description="Sound that a model hears in one request, in minutes."
+    )
     document_pages: Positive = Field(
         default=50, description="Maximum pages of a document passed to a model as images."
     )
@@ -227,9 +230,13 @@ class LimitSettings(Section):
     voices: Positive = Field(default=20, description="Voices of their own that one user may keep.")
 
     def media_budget(self) -> MediaBudget:
-        """What the pictures and videos of one request may cost."""
+        """What the pictures, sounds and videos of one request may cost."""
         return MediaBudget(
-            self.image_megapixels, self.request_megapixels, self.video_frames, self.video_minutes
+            self.image_megapixels,
+            self.request_megapixels,
+            self.video_frames,
+            self.video_minutes,
+            self.sound_minutes,
         )
 
 

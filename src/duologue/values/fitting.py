@@ -7,7 +7,7 @@ tokens. Pure.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -31,18 +31,40 @@ PICTURE_TOKENS = 256
 """The least that a picture is taken for: many projectors give every picture the same number."""
 LOW_DETAIL_MEGAPIXELS = 512 * 512 / 1_000_000
 """Of a picture with `detail: low`: what one look of OpenAI's models sees of it."""
-SOUND_TOKENS = 25
-"""A second of sound, with the finest of the common projectors."""
+SOUND_TOKENS, LEAST_SOUND_TOKENS = 25, 6
+"""Of a second of sound, with the finest and the coarsest of the common projectors."""
+SOUND_SHARE = 0.4
+"""Of the context, at most, for sounds that can give way: beside the frames of videos there is room for words."""
+TOO_LONG = "sound_too_long"
+"""The code of sound that no prompt of the model has room for."""
 
 
 class MediaBudget(Struct, frozen=True):
-    """What the pictures and videos of one request may cost: megapixels of a picture and of all, frames of all videos, minutes of a video
-    and of sound."""
+    """What the pictures, sounds and videos of one request may cost: megapixels of a picture and of all, frames of all videos, minutes of
+    a video, and of all sound that the model hears."""
 
     image_megapixels: float = 4.0
     request_megapixels: float = 64.0
     video_frames: int = 64
     video_minutes: float = 30.0
+    sound_minutes: float = 30.0
+
+
+class HeardSound(Struct, frozen=True):
+    """Sound that the model hears. `place`: its message and part. `at_hand`: it was not answered yet. `of_video`: without it, the video is
+    still pictures."""
+
+    place: tuple[int, int]
+    seconds: float
+    at_hand: bool
+    of_video: bool = False
+
+
+class SoundBudget(Struct, frozen=True):
+    """Seconds of sound in one prompt: `share` while other sounds can give way, and `most`, beyond which it surely does not fit."""
+
+    share: float
+    most: float
 
 
 class FrameBudget(Struct, frozen=True):
@@ -98,6 +120,57 @@ def frame_budget(context: int, videos: int, seconds: float, rate: float, budget:
         frames = max(1, min(frames, int(tokens / PICTURE_TOKENS)))
         megapixels = min(megapixels, max(least, tokens / frames * PIXELS_A_TOKEN / 1_000_000))
     return FrameBudget(frames, round(megapixels, 3))
+
+
+def sound_budget(context: int, budget: MediaBudget) -> SoundBudget:
+    """What may be heard in one prompt. `context`: tokens of one chat, 0 where that is unknown. The share is estimated on the high side and
+    the most on the low side: what might fit is left to the engine, which counts."""
+    most = budget.sound_minutes * 60
+    if not context:
+        return SoundBudget(most, most)
+    return SoundBudget(
+        min(most, context * SOUND_SHARE / SOUND_TOKENS), min(most, context / LEAST_SOUND_TOKENS)
+    )
+
+
+def unheard(sounds: Sequence[HeardSound], budget: SoundBudget) -> frozenset[tuple[int, int]]:
+    """The places of the sounds, in the order of the request, that give way: what is at hand is heard, then the newest as long as there is
+    room. The newest recording of all is heard even where it takes more than the share, as on the turn that brought it."""
+    used = sum(sound.seconds for sound in sounds if sound.at_hand and not sound.of_video)
+    gone: set[tuple[int, int]] = set()
+    for sound in reversed(sounds):
+        if sound.at_hand and not sound.of_video:
+            continue
+        is_newest = not used and not sound.of_video and sound.seconds <= budget.most
+        if is_newest or used + sound.seconds <= budget.share:
+            used += sound.seconds
+        else:
+            gone.add(sound.place)
+    return frozenset(gone)
+
+
+def too_long(sounds: Sequence[HeardSound], card: ModelCard, budget: MediaBudget) -> Unmet | None:
+    """The first sound at hand that the prompt surely has no room for, after those before it; None where all of them may fit."""
+    most, seconds = sound_budget(card.context, budget).most, 0.0
+    for sound in sounds:
+        if sound.at_hand and not sound.of_video:
+            seconds += sound.seconds
+            if seconds > most:
+                where = f"messages[{sound.place[0]}].content[{sound.place[1]}]"
+                return Unmet(where, f"{where}: {too_long_sentence(seconds, card, budget)}", TOO_LONG)
+    return None
+
+
+def too_long_sentence(seconds: float, card: ModelCard, budget: MediaBudget) -> str:
+    """What to do about so many seconds of sound."""
+    if seconds > budget.sound_minutes * 60:
+        most = f"{budget.sound_minutes:g} minutes of sound in one request (setting limits.sound_minutes)"
+        return f"A model hears at most {most}, and this makes {seconds / 60:.1f}; send a shorter recording."
+    most = f"{sound_budget(card.context, budget).most:.0f} s of sound"
+    return (
+        f"The model {card.name} has a context of {card.context:,} tokens, too few for more than {most}, and this makes {seconds:.0f} s; "
+        "send a shorter recording, or choose a model with a larger context."
+    )
 
 
 def picture_megapixels(pictures: int, budget: MediaBudget, detail: Detail = "") -> float:

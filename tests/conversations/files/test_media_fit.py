@@ -59,6 +59,13 @@ async def test_sound_becomes_text_where_there_is_a_recogniser(fit):
     assert (await fit(note, READS)).code == "modality_unsupported"
 
 
+async def test_sound_that_the_prompt_has_no_room_for_is_told(fit):
+    long = await fit(wav(), ALL, sound_minutes=0.001 / 60)
+    assert (long.became, long.code, long.seconds > 0) == ("refused", "sound_too_long", True)
+    assert "limits.sound_minutes" in long.message
+    assert (await fit(video(seconds=3), ALL, sound_minutes=2 / 60)).became == "frames"
+
+
 async def test_a_large_picture_is_told_to_be_made_smaller(fit):
     picture = encoded(drawing(640, 480))
     small = await fit(picture, SEES, image_megapixels=0.1)

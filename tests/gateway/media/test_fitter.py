@@ -8,7 +8,7 @@ from tests.support.sample_files import drawing, encoded, opened
 from tests.support.sample_videos import video
 
 from duologue.errors import BadRequest, TooLarge, Unsupported
-from duologue.gateway.media.fitter import NOT_UNDERSTOOD, MediaFitter
+from duologue.gateway.media.fitter import NOT_UNDERSTOOD, UNHEARD, MediaFitter
 from duologue.gateway.speech.service import SpeechService
 from duologue.values.events import Fitted, FittingNote
 from duologue.values.fitting import MediaBudget
@@ -100,6 +100,30 @@ async def test_a_sample_of_a_voice_is_left_out_and_never_written_down():
     assert seats.requests == []
 
 
+async def test_sound_of_earlier_turns_gives_way_as_words_or_as_a_note():
+    spoken = [Message("user", (sound(value),)) for value in (0.1, 0.2, 0.3)]
+    talk = ChatRequest((spoken[0], assistant("a"), spoken[1], assistant("b"), spoken[2]))
+    tight = MediaBudget(sound_minutes=0.25 / 60)
+    seats = Seats("good morning")
+    fit = await MediaFitter(SpeechService(seats), tight).fit(HEARS, talk)
+    assert fit.request.messages[0].parts == (TextPart("good morning"),)
+    assert fit.request.messages[1:] == talk.messages[1:], "the newer two have room"
+    where = "messages[0].content[0]"
+    assert fit.fitted.notes == (FittingNote(where, "audio", "text", seconds=0.1),)
+    deaf = await MediaFitter(SpeechService(None), tight).fit(HEARS, talk)
+    assert deaf.request.messages[0].parts == (TextPart(UNHEARD),)
+    assert deaf.fitted.notes == (FittingNote(where, "audio", "left_out", seconds=0.1),)
+
+
+async def test_more_sound_at_hand_than_the_prompt_has_room_for_is_refused():
+    tight = MediaFitter(SpeechService(Seats("never")), MediaBudget(sound_minutes=0.15 / 60))
+    with pytest.raises(TooLarge, match=r"limits\.sound_minutes") as info:
+        await fitted(HEARS, of(sound(), sound()), tight)
+    assert (info.value.code, info.value.param) == ("sound_too_long", "messages[1].content[1]")
+    words, _, _ = await fitted(READS, of(sound()), tight)
+    assert words == (TextPart("never"),), "sound that is written down takes no room"
+
+
 # Pictures
 
 
@@ -159,6 +183,13 @@ async def test_a_video_is_frames_and_sound_for_one_that_hears_too():
     assert [type(part) for part in parts] == [TextPart, ImagePart, ImagePart, AudioPart]
     assert len(parts[3].data) == pytest.approx(4 * 32_000, rel=0.05)
     assert told.notes[0].became == "frames_and_sound"
+
+
+async def test_a_video_whose_sound_has_no_room_is_frames():
+    tight = MediaFitter(SpeechService(None), MediaBudget(sound_minutes=1 / 60))
+    parts, told, _ = await fitted(OMNI, of(VideoPart(video(seconds=2))), tight)
+    assert [type(part) for part in parts] == [TextPart, ImagePart, ImagePart]
+    assert told.notes[0].became == "frames"
 
 
 async def test_frames_and_sound_alternate_where_that_is_asked():

@@ -73,6 +73,10 @@ async def media_fit(
         seconds = await decode(recordings.measure_sound, source, user=user) / 1000
         if treatment == "transcribe":
             return MediaFit(kind, "text", seconds, tokens=math.ceil(seconds * WORDS_A_SECOND))
+        budget = limits.media_budget()
+        if seconds > fitting.sound_budget(card.context, budget).most:
+            sentence = fitting.too_long_sentence(seconds, card, budget)
+            return MediaFit(kind, "refused", seconds, code=fitting.TOO_LONG, message=sentence)
         return MediaFit(kind, "kept", seconds, tokens=fitting.sound_tokens(seconds))
     except (BadRequest, TooLarge) as problem:
         return MediaFit(kind, "refused", code=problem.code, message=problem.message)
@@ -88,9 +92,12 @@ def _video_fit(
     measured: videos.MeasuredVideo, limits: LimitSettings, card: ModelCard, treatment: fitting.Treatment
 ) -> MediaFit:
     videos.check_measured(measured, limits.video_minutes)
-    budget = fitting.frame_budget(card.context, 1, measured.seconds, 1.0, limits.media_budget())
+    media = limits.media_budget()
+    budget = fitting.frame_budget(card.context, 1, measured.seconds, 1.0, media)
     width, height = fitted_size(measured.width, measured.height, budget.megapixels)
     sound = measured.has_sound and treatment != "frames"
+    if treatment == "frames_and_sound":
+        sound = sound and measured.seconds <= fitting.sound_budget(card.context, media).share
     tokens = budget.frames * fitting.picture_tokens(width * height)
     tokens += fitting.sound_tokens(measured.seconds) if sound else 0
     became: Literal["kept", "frames", "frames_and_sound"] = "kept"

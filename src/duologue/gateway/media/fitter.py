@@ -8,13 +8,14 @@ decoder processes read the files, the voice worker writes sound down. Called by 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 
 import msgspec
 from msgspec import Struct
 
 from duologue.decoder.service import decode, decode_stream
-from duologue.errors import Problem, Unsupported
+from duologue.errors import Problem, TooLarge, Unsupported
 from duologue.gateway.media.media_cache import MediaCache
 from duologue.gateway.speech.service import SpeechService
 from duologue.media import images
@@ -30,11 +31,12 @@ from duologue.media.wav import RATE, at_rate, to_16_bit
 from duologue.request_parsing import parsing
 from duologue.values import fitting
 from duologue.values.events import Fitted, FittingNote
-from duologue.values.fitting import MediaBudget
+from duologue.values.fitting import HeardSound, MediaBudget
 from duologue.values.messages import MODALITY, AudioPart, ImagePart, Message, Part, TextPart, VideoPart
 from duologue.values.requests import ChatRequest, ModelCard
 from duologue.values.speech import TranscribedPart, Transcript
 
+UNHEARD = "(a recording, too long ago to be heard again)"
 NOT_UNDERSTOOD = "(a voice message that could not be understood)"
 TRANSIENT = 429
 """Problems of this status and above pass: they are no fault of a file."""
@@ -61,9 +63,10 @@ class MediaFitter:
         self, card: ModelCard, request: ChatRequest, request_id: str = "", *, user: str = ""
     ) -> FittedRequest:
         """The request as the model takes it. Raises Problem with the part's path: `modality_unsupported` for what nothing can be made of,
-        else what reading the file or writing it down raises. A file of an earlier turn that cannot be read becomes a note: it must not
+        `sound_too_long` for more than the prompt has room for, else what reading the file or writing it down raises. A file of an earlier turn that cannot be read becomes a note: it must not
         end a conversation."""
         work = _Fitting(self, card, request, request_id, user)
+        await work.share_sound()
         fitted = [await work.message(number) for number in range(len(request.messages))]
         # A system message that was nothing but a sample of a voice.
         messages = tuple(
@@ -139,9 +142,33 @@ class _Fitting:
             (number for number, each in enumerate(request.messages) if each.role == "assistant"), default=-1
         )
         """The first message that was not answered yet."""
+        self._unheard: frozenset[tuple[int, int]] = frozenset()
         self.transcripts: list[TranscribedPart] = []
         self.notes: list[FittingNote] = []
         self.interleaved = False
+
+    async def share_sound(self) -> None:
+        """Decide which sounds the model hears; before any message is fitted. Raises TooLarge."""
+        sounds = [sound async for sound in self._sounds()]
+        budget = self._fitter.budget
+        if (unfit := fitting.too_long(sounds, self._card, budget)) is not None:
+            raise TooLarge(unfit.message, code=unfit.code, param=unfit.param)
+        self._unheard = fitting.unheard(sounds, fitting.sound_budget(self._card.context, budget))
+
+    async def _sounds(self) -> AsyncIterator[HeardSound]:
+        """The sounds of the request that the model takes."""
+        for number, message in enumerate(self._request.messages):
+            for index, part in enumerate(message.parts):
+                treatment = fitting.treatment_of(message, part, self._card, hears=self._hears)
+                place, at_hand = (number, index), number >= self._new
+                if isinstance(part, AudioPart) and treatment == "keep":
+                    yield HeardSound(place, _seconds(part), at_hand)
+                elif isinstance(part, VideoPart) and treatment == "frames_and_sound":
+                    # One that cannot be read is told of where it is made into frames.
+                    with suppress(Problem):
+                        measured = await self._fitter.measured(part.data, self._user)
+                        if measured.has_sound:
+                            yield HeardSound(place, measured.seconds, at_hand, of_video=True)
 
     async def message(self, number: int) -> Message:
         """The message with what takes the place of each part."""
@@ -191,6 +218,11 @@ class _Fitting:
                 return []
             case "keep", ImagePart():
                 return [await self._picture(part, where)]
+            case "keep", AudioPart() if (number, index) in self._unheard:
+                if self._hears:
+                    return [await self._words(part, number, index, where)]
+                self._note(where, part, "left_out", seconds=_seconds(part))
+                return [TextPart(UNHEARD)]
             case "keep", AudioPart() if part.rate != RATE:
                 return [AudioPart(await decode(at_rate, part.data, part.rate, user=self._user), RATE)]
             case "keep", _:
@@ -198,7 +230,8 @@ class _Fitting:
             case "transcribe", AudioPart():
                 return [await self._words(part, number, index, where)]
             case (("frames" | "frames_and_sound"), VideoPart()):
-                return await self._frames(part, where, sound=treatment == "frames_and_sound")
+                sound = treatment == "frames_and_sound" and (number, index) not in self._unheard
+                return await self._frames(part, where, sound=sound)
         kind, takes = MODALITY[type(part)], ", ".join(self._card.modalities)
         sentence = f"{where} is {kind}; the model {self._card.name} takes {takes}."
         raise Unsupported(sentence, code=fitting.UNFIT, param=where)
@@ -214,7 +247,7 @@ class _Fitting:
         transcript = await self._fitter.transcript(part, self._request_id, self._user)
         understood = transcript.understood and bool(transcript.text)
         self.transcripts.append(TranscribedPart(number, index, transcript.text, understood))
-        self._note(where, part, "text", seconds=len(part.data) / 4 / part.rate)
+        self._note(where, part, "text", seconds=_seconds(part))
         return TextPart(transcript.text or NOT_UNDERSTOOD)
 
     async def _frames(self, part: VideoPart, where: str, *, sound: bool) -> Sequence[Part]:
@@ -270,6 +303,10 @@ def _apart(before: Part | None, part: Part) -> Part:
     if not (isinstance(part, TextPart) and isinstance(before, TextPart) and before.text and part.text):
         return part
     return part if before.text[-1].isspace() else TextPart(f"\n{part.text}")
+
+
+def _seconds(part: AudioPart) -> float:
+    return len(part.data) / 4 / part.rate
 
 
 def _size(moment: Moment) -> int:
