@@ -17,6 +17,7 @@ from websockets.exceptions import ConnectionClosed
 from duologue.gateway.calls.duplex_socket import DuplexSessions, router
 from duologue.gateway.calls.voice_socket import CallServices
 from duologue.gateway.models.registry import ModelRegistry
+from duologue.values.generate import Generate
 from duologue.values.requests import ModelCard
 
 MINI = ModelCard("mini", "scripted", 2048)
@@ -110,7 +111,7 @@ Open = Callable[..., AbstractAsyncContextManager[DuplexServer]]
 async def serve_duplex(
     serve: Any,
     *seats: FakeLease,
-    generate: FakeGenerate | None = None,
+    generate: Generate | None = None,
     cards: tuple[ModelCard, ...] = (MINI,),
     most: int = 20,
     voice: bool = True,
