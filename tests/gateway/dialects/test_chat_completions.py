@@ -4,8 +4,9 @@ import base64
 import gzip
 import json
 import logging
-from collections.abc import AsyncIterator, Callable, MutableMapping
+from collections.abc import AsyncIterator, Callable, MutableMapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from typing import Any
 
 import anyio
@@ -17,12 +18,14 @@ from fastapi.responses import JSONResponse
 from openai import AsyncOpenAI, OpenAI
 from pydantic import BaseModel
 from tests.gateway.fake_voice_worker import WORD, Seats
+from tests.support.sample_files import drawing, encoded
 
 from duologue.config.settings import LimitSettings
 from duologue.errors import Problem
 from duologue.gateway.dialects.chat_completions import router
 from duologue.gateway.media.fitted_generate import FittedGenerate
-from duologue.gateway.media.fitter import MediaFitter
+from duologue.gateway.media.fitter import FittedRequest, MediaFitter
+from duologue.gateway.media.references import MediaReferences
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.speech.service import SpeechService
 from duologue.http.error_responses import problem_body, problem_status
@@ -40,6 +43,7 @@ from duologue.values.events import (
     ToolCallDelta,
     Usage,
 )
+from duologue.values.messages import ImagePart, Part
 from duologue.values.requests import ModelCard, OutputFormat
 
 pytestmark = pytest.mark.anyio
@@ -47,15 +51,16 @@ pytestmark = pytest.mark.anyio
 VERBS = ("tools", "tool_choice", "format", "logprobs", "continue")
 MINI = ModelCard("mini", "scripted", 2048, verbs=VERBS)
 PLAIN = ModelCard("plain", "scripted", 1024)
+SEES = ModelCard("seer", "scripted", 4096, modalities=("text", "image"))
 HELLO: list[Any] = [{"role": "user", "content": "Hello"}]
 PATH = "/v1/chat/completions"
 USAGE = Usage(input=7, output=3, cached=2, reasoning=1)
 
 
-def application(script: Any, **options: Any) -> FastAPI:
+def application(script: Any, fitter: MediaFitter | None = None, **options: Any) -> FastAPI:
     app = FastAPI()
-    models = ModelRegistry(lambda: (MINI, PLAIN), {"gpt-4o": "mini"})
-    fitter = MediaFitter(options.get("speech") or SpeechService(None))
+    models = ModelRegistry(lambda: (MINI, PLAIN, SEES), {"gpt-4o": "mini"})
+    fitter = fitter or MediaFitter(options.get("speech") or SpeechService(None))
     generate = FittedGenerate(script, models.resolve, fitter)
     app.include_router(router(generate, models, clock=lambda: 1700000000.5, **options))
 
@@ -268,7 +273,7 @@ async def test_the_models_are_listed_with_the_default_first_and_found_by_alias(c
         one = await client.models.retrieve("gpt-4o")
         with pytest.raises(openai.NotFoundError, match="There is no model 'nope'"):
             await client.models.retrieve("nope")
-    assert [model.id for model in listed] == ["mini", "plain", "gpt-4o"]
+    assert [model.id for model in listed] == ["mini", "plain", "seer", "gpt-4o"]
     assert all((model.owned_by, model.created) == ("duologue", 1700000000) for model in listed)
     extra: Any = one
     assert (one.id, extra.root, extra.context_length) == ("gpt-4o", "mini", 2048)
@@ -463,6 +468,84 @@ async def test_a_stream_that_waits_in_the_queue_is_kept_alive(
         gate.set()
         text = "".join([chunk.choices[0].delta.content or "" async for chunk in stream])
     assert text == "Hi"
+
+
+class SlowFitter(MediaFitter):
+    """Takes until `gate` to read what a request has."""
+
+    def __init__(self, gate: anyio.Event) -> None:
+        super().__init__(SpeechService(None))
+        self._gate = gate
+
+    async def fit(self, *arguments: Any, **options: Any) -> FittedRequest:
+        await self._gate.wait()
+        return await super().fit(*arguments, **options)
+
+
+class SlowReferences(MediaReferences):
+    """Takes until `gate` to fetch what a request names: this picture."""
+
+    def __init__(self, gate: anyio.Event) -> None:
+        super().__init__(LimitSettings())
+        self._gate = gate
+
+    async def read(self, references: Any, *arguments: Any) -> dict[str, Sequence[Part]]:
+        await self._gate.wait()
+        return {reference.where: [ImagePart(PNG, "image/png")] for reference in references}
+
+
+PNG = encoded(drawing())
+INLINE = f"data:image/png;base64,{base64.b64encode(PNG).decode()}"
+
+
+@pytest.mark.parametrize(
+    ("option", "slow", "url"),
+    [("fitter", SlowFitter, INLINE), ("references", SlowReferences, "https://example.org/cat.png")],
+)
+async def test_a_stream_is_kept_alive_while_media_are_fetched_and_read(
+    script: Any, serve: Any, option: str, slow: Callable[[anyio.Event], Any], url: str
+) -> None:
+    gate = anyio.Event()
+    script.plays(Prefilled(7), TextDelta("A cat."), Done("stop"))
+    content = [{"type": "image_url", "image_url": {"url": url}}]
+    body = {"messages": [{"role": "user", "content": content}], "model": "seer", "stream": True}
+    seen: list[str] = []
+    options = {option: slow(gate), "patience": 0.0, "keep_alive": 60}
+    async with (
+        serve(application(script, **options)) as address,
+        httpx.AsyncClient(timeout=10) as client,
+        client.stream("POST", f"http://{address}{PATH}", json=body) as answer,
+    ):
+        async for line in answer.aiter_lines():
+            seen.append(line)
+            gate.set()
+    assert seen[0] == ": waiting"
+    assert seen[-2] == "data: [DONE]"
+    assert script.requests[0].messages[0].parts == (ImagePart(PNG, "image/png"),)
+
+
+async def test_a_client_that_leaves_ends_what_is_fetched_for_it(script: Any, serve: Any) -> None:
+    class Fetching(SlowReferences):
+        begun, ended = anyio.Event(), anyio.Event()
+
+        async def read(self, references: Any, *arguments: Any) -> dict[str, Sequence[Part]]:
+            self.begun.set()
+            try:
+                return await super().read(references, *arguments)
+            finally:
+                self.ended.set()
+
+    fetching = Fetching(anyio.Event())
+    content = [{"type": "image_url", "image_url": "https://example.org/cat.png"}]
+    body = {"messages": [{"role": "user", "content": content}], "model": "seer"}
+    async with serve(application(script, references=fetching)) as address:
+        with anyio.fail_after(5):
+            async with httpx.AsyncClient() as client, anyio.create_task_group() as tasks:
+                tasks.start_soon(partial(client.post, f"http://{address}{PATH}", json=body))
+                await fetching.begun.wait()
+                tasks.cancel_scope.cancel()
+            await fetching.ended.wait()
+    assert script.requests == []
 
 
 async def test_a_failure_after_the_wait_began_is_an_error_of_the_stream(

@@ -9,8 +9,9 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from functools import partial
 from types import MappingProxyType
 
 from fastapi import APIRouter, Request
@@ -59,6 +60,9 @@ class _CompletionPlan(Struct, frozen=True):
     voice: VoiceChoice | None = None
 
 
+MakePlan = Callable[[], Awaitable[_CompletionPlan]]
+
+
 class _CompletionPipeline:
     """The shared pipeline, plus what only this API has: files, media at addresses, and replies known by the ids of their
     sound."""
@@ -100,6 +104,13 @@ class _CompletionPipeline:
                 return
             async with aclosing(self._remember_text(batches, plan.reply.user, plan.audio_id)) as remembered:
                 yield remembered
+
+    @asynccontextmanager
+    async def plan_and_run(self, plan: MakePlan) -> AsyncIterator[AsyncIterator[Batch]]:
+        """As `run`, of a plan that is made on entering: fetching what a request names takes a while, in which a stream has to be kept
+        alive, and whoever leaves should end it."""
+        async with self.run(await plan()) as batches:
+            yield batches
 
     async def _remember_text(
         self, reply: AsyncIterator[Batch], user: str, audio_id: AudioId
@@ -148,22 +159,27 @@ def router(
         user = user_of(request)
         body = await parsing(len(data), _decode_body, data, limits, user=user)
         card = models.resolve(body.model)
-        plan = await pipeline.plan(body, len(data), card, request_id_of(request.scope), user)
+        make_plan = partial(pipeline.plan, body, len(data), card, request_id_of(request.scope), user)
+        audio_id, headers = None, {}
+        if body.is_spoken:  # The headers tell its voice.
+            plan = await make_plan()
+            source, audio_id, headers = pipeline.run(plan), plan.audio_id, note_header(plan.voice)
+        else:
+            source = pipeline.plan_and_run(make_plan)
         id, created = f"chatcmpl-{uuid.uuid4().hex}", int(clock())
         if not body.stream:
             completion = Completion(id, created, card.name, count=body.n)
-            source = pipeline.run(plan)
-            return WholeReply(source, completion, plan.audio_id, body.audio_format, note_header(plan.voice))
+            return WholeReply(source, completion, audio_id, body.audio_format, headers)
         stream = CompletionStream(
             id,
             created,
             card.name,
             count=body.n,
             usage=body.stream_options.include_usage,
-            audio_id=plan.audio_id,
+            audio_id=audio_id,
         )
-        events = EventStream(pipeline.run(plan), stream, patience=patience, keep_alive=keep_alive)
-        events.headers.update(note_header(plan.voice))
+        events = EventStream(source, stream, patience=patience, keep_alive=keep_alive)
+        events.headers.update(headers)
         return events
 
     @routes.head("/models/", include_in_schema=False)
