@@ -75,3 +75,12 @@ async def test_a_server_that_says_nothing_is_left():
             f"http://127.0.0.1:{silent.getsockname()[1]}/", HERE, accept="*/*", seconds=0.2, most_bytes=10
         )
     assert "0.2 seconds" in refused.value.message
+
+
+async def test_what_may_be_kept_is_told_of_every_redirect():
+    pages = {
+        "/a": (302, {"location": "/b", "cache-control": "no-store"}, b""),
+        "/b": (200, {"cache-control": "max-age=60"}, b"x"),
+    }
+    with site(pages) as (port, _):
+        assert (await get(f"http://127.0.0.1:{port}/a")).cache_control == "no-store, max-age=60"

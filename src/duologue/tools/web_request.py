@@ -23,12 +23,14 @@ HOPS = 5
 
 
 class WebAnswer(Struct, frozen=True):
-    """`url`: after redirects. `complete` is false for a body that was cut off at the limit."""
+    """`url`: after redirects. `complete` is false for a body that was cut off at the limit. `cache_control`: the directives of all
+    redirects and the answer."""
 
     url: str
     content_type: str
     body: bytes
     complete: bool
+    cache_control: str = ""
 
 
 async def get_from_web(
@@ -61,23 +63,27 @@ async def _follow(url: str, addresses: AddressGuard, accept: str, most_bytes: in
     async with httpx2.AsyncClient(
         transport=checked_transport(addresses), headers=headers, timeout=None, trust_env=False
     ) as client:
+        directives: list[str] = []
         for _ in range(HOPS + 1):
             try:
                 async with client.stream("GET", url, follow_redirects=False) as response:
                     client.cookies.clear()
+                    directives += response.headers.get_list("cache-control")
                     location = response.headers.get("location", "")
                     if response.is_redirect and location:
                         url = urljoin(url, location)
                         if not url.startswith(("http://", "https://")):
                             raise BadRequest(
-                                f"The address redirects to {url[:200]}, which is no web address.", code="bad_url"
+                                f"The address redirects to {url[:200]}, which is no web address.",
+                                code="bad_url",
                             )
                         continue
                     if response.status_code >= 400:
                         status = f"{response.status_code} {response.reason_phrase}".strip()
                         raise Unavailable(f"{url} answered {status}.", code="fetch_failed")
                     body, complete = await _read_body(response, most_bytes)
-                    return WebAnswer(url, response.headers.get("content-type", ""), body, complete)
+                    kind = response.headers.get("content-type", "")
+                    return WebAnswer(url, kind, body, complete, ", ".join(directives))
             except (httpx2.HTTPError, httpx2.InvalidURL) as error:
                 raise Unavailable(
                     f"{url} could not be fetched: {str(error) or type(error).__name__}.", code="fetch_failed"

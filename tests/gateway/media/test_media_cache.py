@@ -28,6 +28,14 @@ def test_one_entry_does_not_push_out_all_others():
     assert cache.get(b"a", bytes) == b"a"
 
 
+def test_an_entry_that_is_forgotten_leaves_its_room():
+    cache = MediaCache(100)
+    cache.put(b"a", "x", 40)
+    cache.discard(b"a")
+    cache.discard(b"b")
+    assert (cache.get(b"a", str), cache.size) == (None, 0)
+
+
 def test_entries_are_counted_too():
     cache = MediaCache(most_entries=2)
     for key in (b"a", b"b", b"c"):

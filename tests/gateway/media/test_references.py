@@ -7,6 +7,7 @@ from tests.tools.test_pinned_transport import site
 
 from duologue.config.settings import LimitSettings
 from duologue.errors import Problem
+from duologue.gateway.media.address_cache import SECONDS
 from duologue.gateway.media.references import MediaReferences
 from duologue.tools.ssrf_guard import AddressGuard, AllowList
 from duologue.values.messages import AudioPart, ImagePart, TextPart, VideoPart
@@ -107,6 +108,25 @@ async def test_one_budget_of_bytes_holds_for_all_addresses_of_a_request():
         with pytest.raises(Problem, match=r"limits\.media_address_mb") as info:
             await references.read(named, SEES, "ada")
         assert (info.value.code, info.value.param, info.value.status) == ("too_large", "two", 413)
+
+
+async def test_an_address_is_fetched_once_for_the_turns_of_a_conversation():
+    now = 0.0
+    with site({"/a.png": (200, {}, PNG), "/b.png": (200, {"cache-control": "no-store"}, PNG)}) as (
+        port,
+        asked,
+    ):
+        references = MediaReferences(LimitSettings(), HERE, clock=lambda: now)
+
+        async def again(name: str, user: str = "ada") -> int:
+            named = MediaReference("here", "image", url=f"http://127.0.0.1:{port}/{name}")
+            assert (await references.read([named], SEES, user))["here"] == [ImagePart(PNG, "image/png")]
+            return len(asked)
+
+        assert [await again("a.png"), await again("a.png")] == [1, 1]
+        assert await again("a.png", "bob") == 2, "what others had fetched cannot be told"
+        now = SECONDS
+        assert [await again("a.png"), await again("b.png"), await again("b.png")] == [3, 4, 5]
 
 
 async def test_what_is_not_there_is_an_error_of_the_address():

@@ -1,7 +1,7 @@
 """A bounded cache of what was made of media: the frames of videos, pictures that were scaled down, transcripts.
 
 Clients send their whole history with every request, and a conversation's files are read again for every turn. Keys are digests of
-contents, so entries never go stale. Used by `fitter`.
+contents, so entries never go stale. Used by `fitter`, and by `address_cache`, whose entries do.
 """
 
 from __future__ import annotations
@@ -31,6 +31,12 @@ class MediaCache:
             return None
         self._entries.move_to_end(key)
         return cast(T, entry[0])
+
+    def discard(self, key: bytes) -> None:
+        """Forget an entry, if there is one."""
+        entry = self._entries.pop(key, None)
+        if entry is not None:
+            self.size -= entry[1]
 
     def put(self, key: bytes, value: object, size: int) -> None:
         """Keep a value that takes `size` bytes. One that is larger than a half of the cache is not kept."""

@@ -1,18 +1,21 @@
 """Parts of a request that have to be read before it is known what they are: files, recordings, and whatever is at a web address.
 
-Fetches addresses behind the guard of the tools, within one budget of bytes for a request, a few at a time; decoder processes read what
+Fetches addresses behind the guard of the tools, within one budget of bytes for a request, a few at a time, and keeps what was there for
+the next turns of a conversation; decoder processes read what
 came. Called by `dialects/chat_completions.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 
 from duologue.config.settings import LimitSettings
 from duologue.conversations.files.attachments import ATTACHABLE, fenced
 from duologue.decoder.service import decode, decode_stream
 from duologue.errors import BadRequest, Problem, TooLarge, Unsupported
 from duologue.fair_lane import FairLane
+from duologue.gateway.media.address_cache import AddressCache
 from duologue.media import documents, recordings, sniff, texts
 from duologue.media.wav import RATE
 from duologue.threads import Refusal
@@ -39,8 +42,14 @@ BUSY = Refusal(
 class MediaReferences:
     """`addresses`: those that may be reached; without them none are fetched."""
 
-    def __init__(self, limits: LimitSettings, addresses: AddressGuard | None = None) -> None:
-        self._limits, self._addresses = limits, addresses
+    def __init__(
+        self,
+        limits: LimitSettings,
+        addresses: AddressGuard | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._limits, self._addresses, self._clock = limits, addresses, clock
+        self._cache = AddressCache()
         self._lane = FairLane(PLACES, PLACES_PER_USER, refusal=BUSY)
 
     async def read(
@@ -73,16 +82,20 @@ class MediaReferences:
             )
         if len(url) > LONGEST_URL:
             raise BadRequest(f"An address may have at most {LONGEST_URL} characters.", code="bad_url")
-        async with self._lane.turn(user):
-            fetched = await get_from_web(
-                url, self._addresses, accept=ACCEPT, seconds=SECONDS, most_bytes=max(1, most)
-            )
-        if not fetched.complete or len(fetched.body) > most:
+        body = self._cache.get(user, url, self._clock())
+        if body is None:
+            async with self._lane.turn(user):
+                fetched = await get_from_web(
+                    url, self._addresses, accept=ACCEPT, seconds=SECONDS, most_bytes=max(1, most)
+                )
+            self._cache.put(user, url, fetched, self._clock())
+            body = fetched.body if fetched.complete else None
+        if body is None or len(body) > most:
             raise TooLarge(
                 f"What is at the addresses of a request may have {self._limits.media_address_mb} MB together; "
                 "the setting limits.media_address_mb raises the limit."
             )
-        return fetched.body
+        return body
 
     async def _parts(
         self, reference: MediaReference, data: bytes, card: ModelCard, user: str
