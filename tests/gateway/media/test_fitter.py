@@ -173,8 +173,14 @@ async def test_a_video_is_frames_for_a_model_that_sees():
     clip = VideoPart(video(seconds=2))
     parts, told, _ = await fitted(SEES, of(TextPart("What is it?"), clip))
     assert [type(part) for part in parts] == [TextPart, TextPart, ImagePart, ImagePart]
-    assert parts[1] == TextPart("\n[A video of 2 s, as 2 pictures in order]")
+    assert parts[1] == TextPart("\n[A video of 2 s, as 2 pictures in order, without its sound]")
     assert told.notes == (FittingNote("messages[1].content[1]", "video", "frames", 2, 2.0),)
+
+
+async def test_a_model_is_told_of_a_videos_sound_only_where_there_is_some_that_it_does_not_get():
+    silent, _, _ = await fitted(SEES, of(VideoPart(video(seconds=2, sound=False))))
+    heard, _, _ = await fitted(OMNI, of(VideoPart(video(seconds=2))))
+    assert silent[0] == heard[0] == TextPart("[A video of 2 s, as 2 pictures in order]")
 
 
 async def test_a_video_is_frames_and_sound_for_one_that_hears_too():

@@ -269,7 +269,8 @@ class _Fitting:
         self._note(where, part, "frames_and_sound" if sound else "frames", count, measured.seconds)
         interleave = sound and self._request.media.interleave
         self.interleaved = self.interleaved or interleave
-        return _in_order(moments, interleave=interleave, seconds=measured.seconds)
+        unheard = measured.has_sound and not sound
+        return _in_order(moments, interleave=interleave, seconds=measured.seconds, unheard=unheard)
 
     def _note(self, where: str, part: Part, became: str, count: int = 0, seconds: float = 0.0) -> None:
         note = {
@@ -282,8 +283,9 @@ class _Fitting:
         self.notes.append(msgspec.convert(note, FittingNote))
 
 
-def _in_order(moments: Sequence[Moment], *, interleave: bool, seconds: float) -> list[Part]:
-    """Frame, sound, collage, moment by moment; or a line that says what follows, all pictures, and the whole sound."""
+def _in_order(moments: Sequence[Moment], *, interleave: bool, seconds: float, unheard: bool) -> list[Part]:
+    """Frame, sound, collage, moment by moment; or a line that says what follows, all pictures, and the whole sound. `unheard`: there is
+    sound, which the model does not get."""
     parts: list[Part] = []
     for moment in moments:
         parts.append(ImagePart(moment.picture))
@@ -294,7 +296,8 @@ def _in_order(moments: Sequence[Moment], *, interleave: bool, seconds: float) ->
     if interleave:
         return parts
     sound = b"".join(moment.samples for moment in moments)
-    about = TextPart(f"[A video of {seconds:.0f} s, as {len(moments)} pictures in order]")
+    without = ", without its sound" if unheard else ""
+    about = TextPart(f"[A video of {seconds:.0f} s, as {len(moments)} pictures in order{without}]")
     return [about, *parts, *([AudioPart(sound, RATE)] if sound else [])]
 
 
