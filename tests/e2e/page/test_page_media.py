@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -157,6 +158,32 @@ def test_a_running_upload_says_how_far_it_is_and_can_be_cancelled(tab: Tab) -> N
 
 
 # In the thread, and on paper
+
+
+def test_what_the_model_got_of_the_files_is_told_above_its_reply(tab: Tab) -> None:
+    clip = {"where": "messages[0].content[0]", "kind": "video", "became": "frames", "count": 12}
+    sound = {"where": "messages[0].content[1]", "kind": "audio", "became": "text", "seconds": 2.5}
+    transcript = {"message": 0, "part": 1, "text": "Buy green tea."}
+
+    def with_files(route: Route) -> None:
+        """The run as the server tells it, with two files that it had to change."""
+        answer = route.fetch()
+        heads, body = answer.headers, answer.text()
+        told = [json.loads(line[5:]) for line in body.splitlines() if line.startswith("data:")]
+        row = next(event["message"] for event in told if event["type"] == "delta")
+        fitted = {"type": "fitted", "message": row, "notes": [clip, sound], "transcripts": [transcript]}
+        first = next(line for line in body.splitlines() if line.startswith("data:") and '"delta"' in line)
+        new = f"data: {json.dumps(fitted)}\n\n{first}"
+        route.fulfill(status=answer.status, headers=heads, body=body.replace(first, new, 1))
+
+    tab.page.route("**/api/runs/*/events*", with_files)
+    tab.told("/say one")
+    line = tab.reply.get_by_role("button", name="2 files were adapted for the model")
+    expect(line).to_have_attribute("aria-expanded", "false")
+    line.click()
+    expect(tab.reply).to_contain_text("The model got 12 frames of the video, without sound")
+    expect(tab.reply.get_by_text("Buy green tea.")).to_be_visible()
+    assert tab.complaints(AXE) == []
 
 
 def test_a_sent_clip_sound_and_picture_are_played_from_the_server_and_not_by_themselves(

@@ -127,6 +127,23 @@ describe("sending", () => {
     expect(lastReply().key).toBe(key);
   });
 
+  it("keeps what was made of the files with the row, also when the conversation is read again", async () => {
+    chat.send("one");
+    await settle();
+    const fitted = { type: "fitted", message: server.row.id, notes: [{ where: "messages[0].content[1]", kind: "video", became: "frames", count: 12 }] } as const;
+    server.emit(fitted);
+    server.write("1");
+    await drawn();
+    expect(lastReply().rows[0]!.fitted).toEqual(fitted);
+    server.end();
+    await drawn();
+    clock.pass(2000);
+    chat.handleEvent({ type: "changed", conversation: chat.id! });
+    clock.pass(200);
+    await settle();
+    expect(lastReply().rows[0]!.fitted).toEqual(fitted);
+  });
+
   it("sends nothing that is empty", () => {
     expect(chat.send("  \n")).toBe(false);
     draft.text = " ";

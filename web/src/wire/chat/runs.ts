@@ -43,6 +43,33 @@ export interface ToolOutput {
   readonly total?: number;
 }
 
+/** One change to a file of the prompt before the model got it; `where` is its path there. */
+export interface FittingNote {
+  readonly where: string;
+  readonly kind: "image" | "audio" | "video";
+  readonly became: "text" | "frames" | "frames_and_sound" | "resized" | "left_out";
+  /** Frames. */
+  readonly count?: number;
+  /** Of sound or video. */
+  readonly seconds?: number;
+}
+
+/** Sound that was written down; `message` and `part` are its place in the prompt. */
+export interface WrittenSound {
+  readonly message: number;
+  readonly part: number;
+  readonly text: string;
+  readonly understood?: boolean;
+}
+
+/** What was made of files that the model does not take as they are, before the turn of `message`. */
+export interface RunFitted {
+  readonly type: "fitted";
+  readonly message: string;
+  readonly transcripts?: readonly WrittenSound[];
+  readonly notes?: readonly FittingNote[];
+}
+
 export interface RunDone {
   readonly type: "run_done";
   readonly outcome: Outcome;
@@ -54,6 +81,7 @@ export type RunEvent =
   | { readonly type: "message_added"; readonly message: SparseMessage }
   | RunDelta
   | RunProgress
+  | RunFitted
   | { readonly type: "tool_started"; readonly message: string }
   | ToolOutput
   | { readonly type: "tool_result"; readonly message: SparseMessage }
@@ -67,6 +95,7 @@ const TYPES = new Set([
   "message_added",
   "delta",
   "progress",
+  "fitted",
   "tool_started",
   "tool_output",
   "tool_result",
@@ -88,10 +117,12 @@ export interface RunView {
   readonly approvals: readonly Approval[];
   /** Latest output of running tools, by message id. */
   readonly outputs: Readonly<Record<string, ToolOutput>>;
+  /** What was made of the files before a model turn, by message id. */
+  readonly fitted: Readonly<Record<string, RunFitted>>;
   readonly done: RunDone | null;
 }
 
-export const EMPTY_RUN: RunView = { rows: new Map(), model: "", approvals: [], outputs: {}, done: null };
+export const EMPTY_RUN: RunView = { rows: new Map(), model: "", approvals: [], outputs: {}, fitted: {}, done: null };
 
 function withRow(view: RunView, message: Message): RunView {
   return { ...view, rows: new Map(view.rows).set(message.id, message) };
@@ -143,6 +174,8 @@ export function applyEvent(view: RunView, event: RunEvent): RunView {
     }
     case "tool_output":
       return { ...view, outputs: { ...view.outputs, [event.message]: event } };
+    case "fitted":
+      return { ...view, fitted: { ...view.fitted, [event.message]: event } };
     case "approval_asked":
       return { ...view, approvals: [...view.approvals.filter(({ id }) => id !== event.approval.id), event.approval] };
     case "approval_answered":

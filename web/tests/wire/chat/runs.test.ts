@@ -43,6 +43,12 @@ describe("a run as it is heard", () => {
     expect(applyEvent(requests, { type: "approval_answered", id: "p", decision: null }).approvals).toEqual([]);
   });
 
+  it("keeps what was made of the files of each turn", () => {
+    const first = { type: "fitted", message: "a", notes: [{ where: "messages[0].content[0]", kind: "video", became: "frames", count: 12 }] } as const;
+    const second = { ...first, message: "b" };
+    expect(after(added("a"), first, added("b"), second).fitted).toEqual({ a: first, b: second });
+  });
+
   it("ignores events after its end", () => {
     const done = after(added("a"), { type: "run_done", outcome: "done" });
     expect(applyEvent(done, delta("late"))).toBe(done);

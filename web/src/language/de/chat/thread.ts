@@ -105,6 +105,20 @@ export const thread: ThreadWords = {
   compacting: "Ältere Nachrichten werden zusammengefasst …",
   compacted: "Ältere Nachrichten zusammengefasst.",
 
+  fitted: {
+    frames: (count) => `Das Modell bekam ${count === 1 ? "1 Bild" : `${count} Bilder`} aus dem Video, ohne Ton`,
+    framesAndSound: (count) => `Das Modell bekam ${count === 1 ? "1 Bild" : `${count} Bilder`} aus dem Video und den Ton`,
+    text: "Das Modell bekam die Aufnahme als Text",
+    resized: "Das Modell bekam das Bild verkleinert",
+    leftOut: {
+      image: "Ein früheres Bild ist nicht lesbar und wurde weggelassen",
+      audio: "Eine frühere Aufnahme ist nicht lesbar und wurde weggelassen",
+      video: "Ein früheres Video ist nicht lesbar und wurde weggelassen",
+    },
+    noWords: "In der Aufnahme wurden keine Wörter erkannt",
+    many: (count) => `${count} Dateien wurden für das Modell angepasst`,
+  },
+
   figures: {
     tokens: (_, shown) => `${shown} Token`,
     perSecond: (rate) => `${rate}/s`,

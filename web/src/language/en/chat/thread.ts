@@ -107,6 +107,21 @@ const english = {
   compacting: "Summarizing older messages…",
   compacted: "Older messages summarized.",
 
+  /** What was made of files before the model got them. */
+  fitted: {
+    frames: (count: number) => `The model got ${count === 1 ? "1 frame" : `${count} frames`} of the video, without sound`,
+    framesAndSound: (count: number) => `The model got ${count === 1 ? "1 frame" : `${count} frames`} of the video, and its sound`,
+    text: "The model got the recording as text",
+    resized: "The model got the picture scaled down",
+    leftOut: {
+      image: "An earlier picture can’t be read and was left out",
+      audio: "An earlier recording can’t be read and was left out",
+      video: "An earlier video can’t be read and was left out",
+    },
+    noWords: "No words were recognized in the recording",
+    many: (count: number) => `${count} files were adapted for the model`,
+  },
+
   figures: {
     tokens: (count: number, shown: string) => `${shown} ${count === 1 ? "token" : "tokens"}`,
     perSecond: (rate: string) => `${rate}/s`,

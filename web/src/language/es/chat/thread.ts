@@ -105,6 +105,20 @@ export const thread: ThreadWords = {
   compacting: "Resumiendo mensajes antiguos…",
   compacted: "Mensajes antiguos resumidos.",
 
+  fitted: {
+    frames: (count) => `El modelo recibió ${count === 1 ? "1 fotograma" : `${count} fotogramas`} del vídeo, sin sonido`,
+    framesAndSound: (count) => `El modelo recibió ${count === 1 ? "1 fotograma" : `${count} fotogramas`} del vídeo y su sonido`,
+    text: "El modelo recibió la grabación como texto",
+    resized: "El modelo recibió la imagen reducida",
+    leftOut: {
+      image: "Una imagen anterior no se puede leer y se omitió",
+      audio: "Una grabación anterior no se puede leer y se omitió",
+      video: "Un vídeo anterior no se puede leer y se omitió",
+    },
+    noWords: "No se reconoció ninguna palabra en la grabación",
+    many: (count) => `Se adaptaron ${count} archivos para el modelo`,
+  },
+
   figures: {
     tokens: (count, shown) => `${shown} ${count === 1 ? "token" : "tokens"}`,
     perSecond: (rate) => `${rate}/s`,

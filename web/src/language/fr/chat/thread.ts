@@ -109,6 +109,20 @@ export const thread: ThreadWords = {
   compacting: "Résumé des anciens messages…",
   compacted: "Anciens messages résumés.",
 
+  fitted: {
+    frames: (count) => `Le modèle a reçu ${count === 1 ? "1 image extraite" : `${count} images extraites`} de la vidéo, sans le son`,
+    framesAndSound: (count) => `Le modèle a reçu ${count === 1 ? "1 image extraite" : `${count} images extraites`} de la vidéo, et le son`,
+    text: "Le modèle a reçu l’enregistrement sous forme de texte",
+    resized: "Le modèle a reçu l’image réduite",
+    leftOut: {
+      image: "Une image précédente est illisible et a été laissée de côté",
+      audio: "Un enregistrement précédent est illisible et a été laissé de côté",
+      video: "Une vidéo précédente est illisible et a été laissée de côté",
+    },
+    noWords: "Aucun mot n’a été reconnu dans l’enregistrement",
+    many: (count) => `${count} fichiers ont été adaptés pour le modèle`,
+  },
+
   figures: {
     tokens: (count, shown) => `${shown} ${count < 2 ? "token" : "tokens"}`,
     perSecond: (rate) => `${rate}/s`,
