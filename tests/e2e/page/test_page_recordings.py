@@ -142,7 +142,7 @@ def test_a_recording_is_stopped_in_the_call_and_the_sign_goes(
     switch_recording(tab)
     expect(sign(call)).to_be_visible(timeout=PATIENCE)
     tab.button("Show chat").click()
-    bar = tab.page.get_by_role("group", name="Call")
+    bar = tab.page.get_by_role("region", name="Call")
     expect(sign(bar)).to_be_visible()
     tab.button("Show call").click()
     switch_recording(tab)

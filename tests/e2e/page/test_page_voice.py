@@ -241,7 +241,7 @@ def test_one_writes_into_a_call_there_and_in_the_composer(tab: Tab, line: Line) 
 def test_a_small_call_stays_in_sight_everywhere_and_comes_back(tab: Tab, line: Line) -> None:
     called(tab, line)
     tab.button("Show chat").click()
-    bar = tab.page.get_by_role("group", name="Call")
+    bar = tab.page.get_by_role("region", name="Call")
     expect(bar).to_contain_text("Listening")
     tab.page.goto(f"{tab.url}#/settings")
     expect(bar).to_be_visible()
@@ -361,6 +361,10 @@ def test_a_call_is_usable_at_every_width_in_both_themes(
     assert box is not None
     assert box["x"] + box["width"] <= width
     assert box["y"] + box["height"] <= 640
+    tab.button("Show chat").click()
+    expect(tab.button("Show call")).to_be_visible()
+    assert tab.complaints(AXE) == [], "nor does the small call have faults"
+    assert tab.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_the_focus_stays_in_the_call_and_everything_is_reached_by_tab(tab: Tab, line: Line) -> None:
