@@ -199,6 +199,7 @@ export class FakeServer {
       return json(Object.assign(conversation, { ...(body.temporary ? { temporary: true } : {}), ...(body.folder ? { folder: body.folder } : {}) }), 201);
     }
     const stored = this.conversations.get(id);
+    if (!stored && address.endsWith("?if_exists=true")) return json(undefined, 204);
     if (!stored) return json({ error: { code: "not_found", message: "There is no such conversation." } }, 404);
     if (part === "" && method === "GET") return json({ ...stored, run: stored.conversation.running ? { id: stored.conversation.running, conversation: id } : null, approvals: [] });
     if (part === "" && method === "PATCH") return json(Object.assign(stored.conversation, body));

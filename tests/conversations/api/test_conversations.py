@@ -110,6 +110,16 @@ async def test_opening_one_branch_gives_its_path_alone(site: Site) -> None:
     assert error(await site.ann.get("/api/conversations/c?leaf=zz")) == (404, "not_found")
 
 
+async def test_a_page_that_asks_for_one_that_may_be_gone_gets_nothing_instead_of_an_error(site: Site) -> None:
+    await site.conversation()
+    there = await site.ann.get("/api/conversations/c?if_exists=true")
+    assert (there.status_code, there.json()["conversation"]["id"]) == (200, "c")
+    gone = await site.ann.get("/api/conversations/gone?if_exists=true")
+    assert (gone.status_code, gone.content) == (204, b"")
+    assert (await site.bob.get("/api/conversations/c?if_exists=true")).status_code == 204
+    assert error(await site.ann.get("/api/conversations/gone?if_exists=false")) == (404, "not_found")
+
+
 async def test_a_change_says_only_what_changes(site: Site) -> None:
     await site.conversation(title="Bread")
     changed = await site.ann.patch(

@@ -206,7 +206,7 @@ def test_a_sent_clip_sound_and_picture_are_played_from_the_server_and_not_by_the
         route.fulfill(response=response, json=body)
 
     tab.open().told("/say one")
-    tab.page.route(re.compile(r"/api/conversations/[0-9a-f]+$"), with_media)
+    tab.page.route(re.compile(r"/api/conversations/[0-9a-f]+\?"), with_media)
     tab.page.reload()
     moving, heard = tab.said.locator("video"), tab.said.locator("audio")
     expect(moving).to_be_visible()

@@ -143,13 +143,24 @@ def _add_one(routes: APIRouter, service: Service) -> None:
         "/{id}",
         summary="A conversation with its messages",
         openapi_extra=documented(
-            answers=WholeConversation, query={"leaf": "only the path down to this message"}
+            answers=WholeConversation,
+            query={
+                "leaf": "only the path down to this message",
+                "if_exists": "true: 204 instead of 404 where there is none",
+            },
         ),
     )
     async def read_conversation(request: Request, id: str) -> Response:
         """Everything needed to show it, and the active run to follow, if there is one."""
         user, leaf = user_of(request), request.query_params.get("leaf")
-        return answer(await whole(service, user, checked_id(id), leaf))
+        # For browsers, which report each 404 on the console and cannot be told not to.
+        is_optional = flag(request, "if_exists")
+        try:
+            return answer(await whole(service, user, checked_id(id), leaf))
+        except NotFound:
+            if is_optional:
+                return nothing()
+            raise
 
     @routes.patch(
         "/{id}",

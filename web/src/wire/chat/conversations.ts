@@ -12,6 +12,7 @@ import {
   type SparseConversation,
   type SparseMessage,
 } from "./rows";
+import { thread as words } from "../../language/en/chat/thread";
 import type { Run } from "./runs";
 import type { GenerationOptions } from "../server/settings";
 
@@ -163,9 +164,11 @@ export class ConversationClient {
     return { kind: "ok", value: [...ids] };
   }
 
+  /** One that is not there is refused with 404; the server is asked for 204, because browsers report every 404 on the console. */
   async open(id: string): Promise<Answer<ConversationDetail>> {
-    const answer = await request<SparseConversationDetail>(this.#fetch, this.#at(id));
-    return mapAnswer(answer, ({ conversation, messages, run = null, pending = [], approvals = [] }) => ({
+    const answer = await request<SparseConversationDetail | null>(this.#fetch, `${this.#at(id)}?if_exists=true`);
+    if (answer.kind === "ok" && answer.value === null) return { kind: "refused", status: 404, code: "not_found", message: words().missing };
+    return mapAnswer(answer as Answer<SparseConversationDetail>, ({ conversation, messages, run = null, pending = [], approvals = [] }) => ({
       conversation: conversationOf(conversation),
       messages: messages.map(messageOf),
       run,

@@ -20,6 +20,11 @@ describe("the conversations' API", () => {
     });
   });
 
+  it("asks for one that may be gone in a way that browsers do not report", async () => {
+    expect(await client.open("gone")).toMatchObject({ kind: "refused", status: 404 });
+    expect(server.requests.at(-1)?.address).toBe("api/conversations/gone?if_exists=true");
+  });
+
   it("requests the next page by its cursor", async () => {
     await client.list({ archived: false, folder: null, tag: null }, "12.a");
     expect(server.requests.at(-1)?.address).toBe("api/conversations?before=12.a");
