@@ -1,5 +1,5 @@
 // A call: its state, captions and controls. Owns the sequence from the first press to hanging up, including
-// reconnecting. Microphone, loudspeaker and socket are passed in. No DOM.
+// reconnecting. Its microphone and loudspeaker are in `CallSound`; devices and socket are passed in. No DOM.
 import { problems } from "../../language/en/shell/problems";
 import { recordings } from "../../language/en/voice/recordings";
 import { voice as words } from "../../language/en/voice/voice";
@@ -7,34 +7,20 @@ import type { Clock } from "../../wire/transport/clock";
 import type { ApprovalAnswer } from "../../wire/chat/conversations";
 import type { Approval } from "../../wire/chat/rows";
 import { Captions, type Line as CaptionLine } from "./captions";
-import type { Frame } from "../audio/framer";
+import { type CallDevices, CallSound } from "./call_sound.svelte";
 import type { CallSocket, OpenSocket } from "./socket";
-import { type Device, type Microphone, type MicrophoneChoice, MicrophoneError, type MicrophoneFault, type MicrophoneListener } from "../audio/microphone";
+import { MicrophoneError, type MicrophoneFault } from "../audio/microphone";
 import { Playback } from "./playback";
 import type { PlayoutReport } from "../audio/playout";
 import { type CallStart, type CallState, type ClientMessage, readMessage, type ServerMessage, startMessage } from "./protocol";
 import { PendingApprovals } from "./pending_approvals.svelte";
 import { OUTPUT_RATE } from "../audio/samples";
-import type { Speaker } from "../audio/speaker";
 
 /** "reconnecting": the connection was lost and is being made again. */
 export type Phase = "connecting" | "live" | "reconnecting" | "over";
 
-/** Output devices, where the browser offers a choice. */
-export interface Outputs {
-  readonly list: () => Promise<Device[]>;
-  /** Empty: the browser's default. */
-  readonly current: () => string;
-  /** Switches to a device and remembers it; false if it is not available. */
-  readonly use: (device: string) => Promise<boolean>;
-}
-
-export interface CallDependencies {
+export interface CallDependencies extends CallDevices {
   readonly openSocket: OpenSocket;
-  readonly microphone: (choice: MicrophoneChoice, listener: MicrophoneListener) => Promise<Microphone>;
-  readonly speaker: (onReport: (report: PlayoutReport) => void) => Promise<Speaker>;
-  readonly microphones: () => Promise<Device[]>;
-  readonly outputs: Outputs;
   /** Keeps the screen on until the returned function is called. */
   readonly keepScreenOn: () => () => void;
   /** Closes the AudioContext. */
@@ -43,9 +29,7 @@ export interface CallDependencies {
   /** Options of the call, requested for each connection; creates a conversation if needed. A string is the reason why
    * not. */
   readonly startOptions: () => Promise<CallStart | string>;
-  readonly choice: () => MicrophoneChoice;
-  /** Stores the microphone, or the push-to-talk setting. */
-  readonly saveMicrophone: (device: string) => void;
+  /** Stores the push-to-talk setting. */
   readonly saveHoldToTalk: (holds: boolean) => void;
   /** The conversation has changed on the server: reload it. */
   readonly onConversationChanged: () => void;
@@ -64,6 +48,8 @@ const NOTICE_MS = 8000;
 export class Call {
   readonly #deps: CallDependencies;
   readonly #playback: Playback;
+  /** Its devices: which ones, and how loud. */
+  readonly sound: CallSound;
   #phase = $state<Phase>("connecting");
   #state = $state<CallState>("listening");
   #captions = $state.raw(new Captions());
@@ -71,24 +57,17 @@ export class Call {
   #fault = $state<MicrophoneFault | null>(null);
   #notice = $state("");
   #queuePosition = $state.raw<{ readonly position: number; readonly wait: number | null } | null>(null);
-  #muted = $state(false);
   #holdToTalk = $state(false);
   #talkPressed = $state(false);
   /** The user wants this call recorded. */
   #wantsRecording = false;
   #recorded = $state(false);
-  #microphones = $state.raw<readonly Device[]>([]);
-  #microphoneId = $state("");
-  #outputs = $state.raw<readonly Device[]>([]);
-  #output = $state("");
   readonly #approvals = new PendingApprovals();
   #playbackPosition = $state.raw<{ readonly reply: number; readonly heard: number } | null>(null);
   /** Something was said or typed, so the conversation is worth keeping. */
   #hasContent = $state(false);
   #conversation = $state.raw<string | null>(null);
   #socket: CallSocket | null = null;
-  #microphone: Microphone | null = null;
-  #speaker: Speaker | null = null;
   /** Number of the current connection; events of older ones are ignored. */
   #connection = 0;
   #retries = 0;
@@ -97,13 +76,20 @@ export class Call {
   #cancelTimer: (() => void) | null = null;
   #releaseScreen: (() => void) | null = null;
   #cancelNotice: (() => void) | null = null;
-  #volume = { in: 0, out: 0 };
 
   constructor(deps: CallDependencies, holds = false) {
     this.#deps = deps;
     this.#holdToTalk = holds;
+    this.sound = new CallSound(deps, {
+      onFrame: (pcm) => {
+        if (this.#phase === "live") this.#socket?.sendAudio(pcm);
+      },
+      onPlayed: (report) => this.#onPlayed(report),
+      onTrouble: (sentence) => this.#showNotice(sentence),
+    });
+    this.sound.hold(holds);
     this.#playback = new Playback({
-      play: (order) => this.#speaker?.play(order),
+      play: (order) => this.sound.play(order),
       send: (message) => this.#send(message),
     });
   }
@@ -142,7 +128,7 @@ export class Call {
   }
 
   get muted(): boolean {
-    return this.#muted;
+    return this.sound.muted;
   }
 
   /** Push-to-talk is on. */
@@ -152,23 +138,6 @@ export class Call {
 
   get talkPressed(): boolean {
     return this.#talkPressed;
-  }
-
-  get microphones(): readonly Device[] {
-    return this.#microphones;
-  }
-
-  get microphone(): string {
-    return this.#microphoneId;
-  }
-
-  /** Output devices; empty if there is no choice. */
-  get outputs(): readonly Device[] {
-    return this.#outputs;
-  }
-
-  get output(): string {
-    return this.#output;
   }
 
   /** The server records the call. */
@@ -192,7 +161,7 @@ export class Call {
 
   /** Current loudness of both sides, 0 to 1. Not reactive: drawings poll it. */
   get volume(): { readonly in: number; readonly out: number } {
-    return this.#volume;
+    return this.sound.volume;
   }
 
   /** Whether there is a reply to interrupt. */
@@ -211,15 +180,12 @@ export class Call {
     this.#problem = "";
     this.#fault = null;
     try {
-      await this.#openMicrophone();
-      this.#speaker ??= await this.#deps.speaker((report) => this.#onPlayoutReport(report));
+      await this.sound.open();
     } catch (error) {
       return this.#end(error instanceof MicrophoneError ? words().faults[error.fault] : words().noSound, error instanceof MicrophoneError ? error.fault : null);
     }
     if (this.phase === "over") return this.#releaseDevices();
     this.#releaseScreen ??= this.#deps.keepScreenOn();
-    this.#output = this.#deps.outputs.current();
-    void this.listDevices();
     await this.#dial();
   }
 
@@ -231,16 +197,15 @@ export class Call {
     this.#deps.onEnd();
   }
 
-  mute(muted = !this.#muted): void {
-    this.#muted = muted;
-    this.#applyMute();
+  mute(muted = !this.muted): void {
+    this.sound.mute(muted);
   }
 
   /** Stops the reply at once. */
   interrupt(): void {
     if (this.#phase !== "live") return;
     this.#playback.interrupt();
-    this.#volume.out = 0;
+    this.sound.fallSilent();
   }
 
   /** Sends text; false while the call is not live. */
@@ -264,7 +229,7 @@ export class Call {
   setTalkPressed(down: boolean): void {
     if (!this.#holdToTalk || this.#talkPressed === down || this.#phase !== "live") return;
     this.#talkPressed = down;
-    this.#applyMute();
+    this.#applyHold();
     this.#send({ type: "hold", down });
   }
 
@@ -274,7 +239,7 @@ export class Call {
     this.setTalkPressed(false);
     this.#holdToTalk = holds;
     this.#deps.saveHoldToTalk(holds);
-    this.#applyMute();
+    this.#applyHold();
   }
 
   /** Switches recording on or off. A call that reconnects is recorded further. */
@@ -284,62 +249,12 @@ export class Call {
     this.#send({ type: "record", on });
   }
 
-  async useMicrophone(device: string): Promise<void> {
-    this.#deps.saveMicrophone(device);
-    await this.#switchMicrophone({ ...this.#deps.choice(), device });
+  /** While push-to-talk is on, the microphone is silent between presses. */
+  #applyHold(): void {
+    this.sound.hold(this.#holdToTalk && !this.#talkPressed);
   }
 
-  /** Plays the other side on this output device. */
-  async useOutput(device: string): Promise<void> {
-    const changed = await this.#deps.outputs.use(device);
-    this.#output = changed ? device : "";
-    if (!changed) this.#showNotice(words().otherLoudspeaker);
-  }
-
-  async listDevices(): Promise<void> {
-    this.#microphones = await this.#deps.microphones();
-    this.#outputs = await this.#deps.outputs.list();
-  }
-
-  /** Replaces the open microphone. */
-  async #switchMicrophone(choice: MicrophoneChoice): Promise<void> {
-    const before = this.#microphone;
-    this.#microphone = null;
-    before?.stop();
-    try {
-      await this.#openMicrophone(choice);
-    } catch (error) {
-      this.#showNotice(words().faults[error instanceof MicrophoneError ? error.fault : "failed"]);
-    }
-    void this.listDevices();
-  }
-
-  async #openMicrophone(choice = this.#deps.choice()): Promise<void> {
-    if (this.#microphone) return;
-    const microphone = await this.#deps.microphone(choice, { onFrame: (frame) => this.#onFrame(frame), onLost: () => void this.#onMicrophoneLost() });
-    if (this.#phase === "over") return microphone.stop();
-    this.#microphone = microphone;
-    this.#microphoneId = microphone.device;
-    this.#applyMute();
-  }
-
-  async #onMicrophoneLost(): Promise<void> {
-    this.#showNotice(words().otherMicrophone);
-    await this.#switchMicrophone({ ...this.#deps.choice(), device: "" });
-  }
-
-  #applyMute(): void {
-    this.#microphone?.setMuted(this.#muted || (this.#holdToTalk && !this.#talkPressed));
-    if (this.#muted) this.#volume.in = 0;
-  }
-
-  #onFrame({ pcm, level }: Frame): void {
-    this.#volume.in = level;
-    if (this.#phase === "live") this.#socket?.sendAudio(pcm);
-  }
-
-  #onPlayoutReport(report: PlayoutReport): void {
-    this.#volume.out = report.state === "playing" ? report.level : 0;
+  #onPlayed(report: PlayoutReport): void {
     this.#playback.onReport(report);
     this.#playbackPosition = { reply: report.reply, heard: (report.samples * 1000) / OUTPUT_RATE };
   }
@@ -392,7 +307,7 @@ export class Call {
     if (delay === undefined) return this.#end(words().unreachable);
     this.#phase = this.#phase === "connecting" ? "connecting" : "reconnecting";
     this.#talkPressed = false;
-    this.#applyMute();
+    this.#applyHold();
     this.#cancelTimer = this.#deps.clock.after(delay, () => void this.#dial());
   }
 
@@ -491,13 +406,9 @@ export class Call {
   }
 
   #releaseDevices(): void {
-    this.#microphone?.stop();
-    this.#microphone = null;
-    this.#speaker?.stop();
-    this.#speaker = null;
+    this.sound.close();
     this.#releaseScreen?.();
     this.#releaseScreen = null;
-    this.#volume = { in: 0, out: 0 };
     this.#deps.release();
   }
 }
