@@ -32,9 +32,9 @@ class Bench:
     def __init__(self, durable: Database, temporary: Database) -> None:
         self.at = 10**12
         self.stores = Stores(durable, temporary, lambda: self.at)
-        self.blobs = Blobs()
+        self.blobs, self.uploads = Blobs(), Blobs()
         self.slept: list[float] = []
-        self.retention = Retention(self.stores, self.blobs, sleep=self.sleep)
+        self.retention = Retention(self.stores, self.blobs, self.uploads, sleep=self.sleep)
 
     async def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)

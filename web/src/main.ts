@@ -40,7 +40,7 @@ import { EventStream, type StreamListener } from "./wire/transport/event_stream"
 import { FolderClient } from "./wire/chat/folders";
 import { type Fetch, problemOf, request } from "./wire/transport/http";
 import { UserSettingsClient } from "./wire/server/settings";
-import { upload } from "./wire/transport/upload";
+import { uploader } from "./wire/transport/upload";
 
 const browser = new BrowserStorage(() => localStorage);
 const tab = new BrowserStorage(() => sessionStorage);
@@ -54,6 +54,7 @@ const documentModeOf = ({ mime, given }: Attachment) => documentModeFor(mime, gi
 /** Whether sound is written down for models that take none. */
 const writesDown = () => server.capabilities?.features?.["transcription"] ?? false;
 const fits = new MediaFits((blob, model) => fetchFit(browserFetch, blob, model));
+const upload = uploader(browserFetch);
 const attachments = new Attachments(browser, (file, progress) => upload(file, progress, chat.temporary), {
   limits: () => server.capabilities?.limits ?? {},
   isSupported: (item) => {

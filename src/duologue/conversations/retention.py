@@ -1,4 +1,4 @@
-"""Retention: removes deleted conversations, old temporary chats, old logs and unreferenced files, every few minutes.
+"""Retention: removes deleted conversations, old temporary chats, old logs, unreferenced files and abandoned uploads, every few minutes.
 
 Run by `service.py`. Owns how long each is kept. A failure of one does not keep the others from their turn.
 """
@@ -30,7 +30,7 @@ INTERVAL_S = 600.0
 
 
 class FileCollector(Protocol):
-    """`files.blobs.Blobs`: removes unreferenced files."""
+    """`Blobs` removes unreferenced files, `PartialUploads` those that nobody goes on with."""
 
     async def collect(self) -> int: ...
 
@@ -39,10 +39,16 @@ class Retention:
     """The rounds over all stores."""
 
     def __init__(
-        self, stores: Stores, blobs: FileCollector, *, sleep: Callable[[float], Awaitable[None]] = anyio.sleep
+        self,
+        stores: Stores,
+        blobs: FileCollector,
+        uploads: FileCollector,
+        *,
+        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
     ) -> None:
         self._stores = stores
         self._blobs = blobs
+        self._uploads = uploads
         self._sleep = sleep
 
     async def run(self) -> None:
@@ -53,7 +59,13 @@ class Retention:
 
     async def round(self) -> None:
         """Remove everything that is due. Failures are logged and tried again in the next round."""
-        for step in (self._purge, self._forget_temporary, self._forget_logs, self._collect):
+        for step in (
+            self._purge,
+            self._forget_temporary,
+            self._forget_logs,
+            self._collect,
+            self._drop_uploads,
+        ):
             try:
                 await step()
             except Problem as problem:
@@ -78,3 +90,7 @@ class Retention:
     async def _collect(self) -> None:
         if removed := await self._blobs.collect():
             log.info("%d unreferenced files were removed", removed)
+
+    async def _drop_uploads(self) -> None:
+        if removed := await self._uploads.collect():
+            log.info("%d abandoned uploads were removed", removed)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from duologue.config import Settings
     from duologue.conversations.files.attachments import Attachments
     from duologue.conversations.files.blobs import Blobs
+    from duologue.conversations.files.partial_uploads import PartialUploads
     from duologue.conversations.files.quota import StorageQuota
     from duologue.conversations.files.spool import Spool
     from duologue.store.stores import Stores
@@ -57,6 +58,7 @@ class Service:
         stores: Stores,
         blobs: Blobs,
         spool: Spool,
+        uploads: PartialUploads,
         toolbox: Toolbox | None,
         *,
         generate: Generate,
@@ -76,11 +78,10 @@ class Service:
         self.run_settings = settings.runs
         self.resolve = usable = _or_default(resolve)
         self.count = count
-        self.now = now
-        self.clock = clock
+        self.now, self.clock = now, clock
         self.stores = stores
         self.blobs = blobs
-        self.spool = spool
+        self.spool, self.uploads = spool, uploads
         self.quota = quota
         self.toolbox = toolbox
         self.feed = Feed(now())
@@ -108,7 +109,7 @@ class Service:
             defaults=self.defaults,
             publish=self.feed.publish,
         )
-        self.retention = Retention(stores, blobs)
+        self.retention = Retention(stores, blobs, uploads)
         self.daily_backups = DailyBackups(stores.durable.database, settings.backups, now=now, clock=clock)
         self._titles_by_model = settings.runs.titles != "first"
         self._operator_options = _operator_options(settings)
@@ -201,9 +202,13 @@ def _operator_options(settings: Settings) -> GenerationOptions:
         raise StartFailed(f"{where}: {problem.message}", param=f"{where}.{problem.param or ''}") from None
 
 
-def _files(settings: Settings, stores: Stores, now: Callable[[], int]) -> tuple[Blobs, StorageQuota, Spool]:
-    """The files of users, how much of them each may have, and uploads that are kept only while they are read."""
+async def _files(
+    settings: Settings, stores: Stores, now: Callable[[], int]
+) -> tuple[Blobs, StorageQuota, Spool, PartialUploads]:
+    """The files of users, how much of them each may have, uploads that are kept only while they are read, and those that arrive in
+    pieces. What an earlier server left of both is removed or found."""
     from duologue.conversations.files.blobs import Blobs
+    from duologue.conversations.files.partial_uploads import PartialUploads
     from duologue.conversations.files.quota import StorageQuota
     from duologue.conversations.files.spool import Spool
 
@@ -215,15 +220,20 @@ def _files(settings: Settings, stores: Stores, now: Callable[[], int]) -> tuple[
         limit=round(limits.storage_gb * 10**9),
         temporary_limit=limits.temporary_mb * 10**6,
     )
+    largest = limits.blob_mb * MEGABYTE
     blobs = Blobs(
         settings.data / "blobs",
         durable,
-        limit=limits.blob_mb * MEGABYTE,
+        limit=largest,
         now=now,
         temporary=temporary,
         quota=quota,
     )
-    return blobs, quota, Spool(settings.data / "incoming")
+    uploads = PartialUploads(settings.data / "uploads", blobs, quota, limit=largest, now=now)
+    spool = Spool(settings.data / "incoming")
+    await spool.sweep()
+    await uploads.load()
+    return blobs, quota, spool, uploads
 
 
 @asynccontextmanager
@@ -259,8 +269,7 @@ async def opened(
         async def search(user: str, query: str, limit: int) -> list[Hit]:
             return await stores.durable.search.find(user, query, limit=limit)
 
-        blobs, quota, spool = _files(settings, stores, now)
-        await spool.sweep()
+        blobs, quota, spool, uploads = await _files(settings, stores, now)
 
         async def begin() -> None:
             if model_ready is not None:
@@ -286,6 +295,7 @@ async def opened(
             stores,
             blobs,
             spool,
+            uploads,
             toolbox,
             generate=generate,
             resolve=resolve,

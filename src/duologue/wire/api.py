@@ -142,6 +142,14 @@ ContentBody = Annotated[
 Contents = Annotated[list[ContentBody], Field(min_length=1, max_length=1000)]
 
 
+class UploadBody(RequestBody):
+    """A file that will arrive in pieces."""
+
+    name: str = Field(default="", max_length=1024)
+    mime: str = Field(default="", max_length=NAME)
+    size: int = Field(ge=1, le=2**53, description="Bytes of the whole file.")
+
+
 class MessageBody(RequestBody):
     id: Id
     content: Contents

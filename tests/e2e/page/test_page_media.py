@@ -144,6 +144,26 @@ def test_an_upload_whose_connection_broke_begins_again_and_sending_waits(tab: Ta
     tab.forgive("ERR_CONNECTION_RESET")
 
 
+def test_a_large_file_goes_on_where_its_connection_broke(tab: Tab) -> None:
+    offsets: list[int] = []
+
+    def answer(route: Route) -> None:
+        if route.request.method == "PATCH":
+            offsets.append(int(route.request.headers["upload-offset"]))
+            if len(offsets) == 2:
+                route.abort("connectionreset")
+                return
+        route.continue_()
+
+    tab.page.route("**/api/uploads/*", answer)
+    attach(tab, "film.bin", "application/octet-stream", bytes(9 * 2**20))
+    expect(files(tab)).to_contain_text("Connection lost, trying again")
+    expect(files(tab)).to_contain_text("9.4 MB")
+    expect(files(tab).get_by_role("progressbar")).to_have_count(0)
+    assert offsets == [0, 4 * 2**20, 4 * 2**20, 8 * 2**20]
+    tab.forgive("ERR_CONNECTION_RESET")
+
+
 def test_a_running_upload_says_how_far_it_is_and_can_be_cancelled(tab: Tab) -> None:
     """A session of the browser's own slows the upload: 64 KB a second."""
     network = tab.context.new_cdp_session(tab.page)

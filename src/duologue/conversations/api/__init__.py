@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 
 from fastapi import APIRouter
 
-from duologue.conversations.api import conversations, events, files, import_export, messages, runs, user_data
+from duologue.conversations.api import (
+    conversations,
+    events,
+    files,
+    import_export,
+    messages,
+    runs,
+    uploads,
+    user_data,
+)
 
 if TYPE_CHECKING:
     from duologue.conversations.service import Service
@@ -24,6 +33,7 @@ def router(service: Service) -> APIRouter:
         routes.include_router(part.router(service))
     routes.include_router(events.router(service.feed))
     routes.include_router(files.router(service.blobs, service.limits, service.resolve, service.hears))
+    routes.include_router(uploads.router(service.uploads))
     if service.toolbox is not None:
         routes.include_router(tool_routes.router(service.toolbox, service.keep))
     return routes

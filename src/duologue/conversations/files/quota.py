@@ -63,10 +63,7 @@ class StorageQuota:
                 if size > limit:
                     raise _full(0, size, limit, temporary=temporary)
                 if self._uploading[key] > limit:
-                    raise Busy(
-                        f"Your uploads that are arriving have more than {_amount(limit)} together. Wait for some of them.",
-                        code="too_much_in_flight",
-                    )
+                    raise _too_much(limit)
                 yield chunk
 
         try:
@@ -74,6 +71,15 @@ class StorageQuota:
         finally:
             self._uploading[key] -= size
             self._uploading += Counter()  # drops the entries that are zero
+
+    def check_unfinished(self, size: int, held: int) -> None:
+        """Room for an upload of so many bytes beside `held` bytes of the user's other unfinished ones. Raises as `uploading`. Whether
+        the file fits beside the user's files is known at its end: one that the user has already needs no room."""
+        limit = self._durable[1]
+        if size > limit:
+            raise _full(0, size, limit, temporary=False)
+        if held + size > limit:
+            raise _too_much(limit)
 
     @asynccontextmanager
     async def room(self, user: str, hash: str, size: int, *, temporary: bool) -> AsyncIterator[None]:
@@ -91,6 +97,13 @@ class StorageQuota:
         finally:
             self._arriving[key] -= size
             self._arriving += Counter()  # drops the entries that are zero
+
+
+def _too_much(limit: int) -> Busy:
+    return Busy(
+        f"Your uploads that are arriving have more than {_amount(limit)} together. Wait for some of them.",
+        code="too_much_in_flight",
+    )
 
 
 def _full(used: int, size: int, limit: int, *, temporary: bool) -> TooLarge:

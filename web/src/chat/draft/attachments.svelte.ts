@@ -249,13 +249,20 @@ export class Attachments {
     this.#sendWaiting();
   }
 
-  /** Uploads, and begins again where the connection breaks. Null if it was aborted. */
+  /** Uploads, and tries again where the connection breaks: a large file goes on, a small one begins again. An attempt that came
+   * further than those before has all tries again. Null if it was aborted. */
   async #attempt(key: string, file: File): Promise<Answer<StoredFile> | null> {
+    let furthest = 0;
     for (let attempt = 0; ; attempt++) {
-      const upload = this.#upload(file, (share) => this.#change(key, { share, interrupted: false }));
+      const before = furthest;
+      const upload = this.#upload(file, (share) => {
+        furthest = Math.max(furthest, share);
+        this.#change(key, { share, interrupted: false });
+      });
       this.#sending.set(key, upload);
       const answer = await upload.answer;
       if (this.#sending.get(key) !== upload) return null;
+      if (furthest > before) attempt = 0;
       const delay = RETRY_DELAYS_MS[attempt];
       if (answer.kind !== "unreachable" || delay === undefined) return answer;
       this.#change(key, { share: 0, interrupted: true });

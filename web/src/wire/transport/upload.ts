@@ -1,5 +1,6 @@
 // Sends files with progress. XMLHttpRequest, because fetch reports no upload progress.
-import { type Answer, answerOf } from "./http";
+import { type Answer, answerOf, type Fetch } from "./http";
+import { resumableUploads } from "./resumable_upload";
 import type { StoredFile } from "../chat/rows";
 
 export interface Upload<Value> {
@@ -15,10 +16,17 @@ export type Uploader = SendFile<StoredFile>;
  * reads a large file before it answers. */
 const STALL_MS = { sending: 60_000, answer: 180_000 };
 
+/** Larger files are sent in pieces and go on after a broken connection. */
+const PIECEWISE_BYTES = 8 * 2 ** 20;
+
 export function postFile<Value>(address: string, file: File, mime: string, progress: (share: number) => void): Upload<Value> {
+  return send("POST", address, file, { "Content-Type": mime }, progress);
+}
+
+function send<Value>(method: string, address: string, body: Blob, headers: Readonly<Record<string, string>>, progress: (share: number) => void): Upload<Value> {
   const request = new XMLHttpRequest();
-  request.open("POST", address);
-  request.setRequestHeader("Content-Type", mime);
+  request.open(method, address);
+  for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
   let timer = setTimeout(() => request.abort(), STALL_MS.sending);
   const wait = (milliseconds: number) => {
     clearTimeout(timer);
@@ -34,12 +42,21 @@ export function postFile<Value>(address: string, file: File, mime: string, progr
     request.onload = () => resolve(answerOf<Value>(request.status, request.responseText));
     request.onerror = request.onabort = () => resolve({ kind: "unreachable" });
   });
-  request.send(file);
+  request.send(body);
   return { answer, abort: () => request.abort() };
 }
 
-/** Stores a file. Files of a temporary chat are never written to disk. */
-export function upload(file: File, progress: (share: number) => void, temporary = false): Upload<StoredFile> {
+/** Stores a file: a large one in pieces. Files of a temporary chat are never written to disk, and come in one piece. */
+export function uploader(fetch: Fetch): (file: File, progress: (share: number) => void, temporary?: boolean) => Upload<StoredFile> {
+  const inPieces = resumableUploads({
+    fetch,
+    sendPiece: (address, piece, offset, progress) =>
+      send("PATCH", address, piece, { "Content-Type": "application/offset+octet-stream", "Upload-Offset": String(offset) }, progress),
+  });
+  return (file, progress, temporary = false) => (file.size > PIECEWISE_BYTES && !temporary ? inPieces(file, progress) : upload(file, progress, temporary));
+}
+
+function upload(file: File, progress: (share: number) => void, temporary: boolean): Upload<StoredFile> {
   const address = `api/blobs?name=${encodeURIComponent(file.name)}${temporary ? "&temporary=true" : ""}`;
   return postFile(address, file, file.type || "application/octet-stream", progress);
 }

@@ -179,6 +179,20 @@ describe("attached files", () => {
     expect(attachments.items).toMatchObject([{ stage: "kept", interrupted: false }]);
   });
 
+  it("have all tries again after one that came further than those before", async () => {
+    attachments.add([picture]);
+    for (const share of [0.2, 0.4, 0.6, 0.8]) {
+      sent.at(-1)!.progress(share);
+      sent.at(-1)!.end({ kind: "unreachable" });
+      await settle();
+      clock.pass(60_000);
+      await settle();
+    }
+    expect([sent.length, attachments.busy]).toEqual([5, true]);
+    await unreachable();
+    expect(attachments.items).toMatchObject([{ stage: "failed" }]);
+  });
+
   it("do not begin again once they are removed, and leave their place to others", async () => {
     attachments.add([picture, picture, picture, new File(["y"], "fourth.txt")]);
     sent[0]!.end({ kind: "unreachable" });

@@ -1,0 +1,286 @@
+"""Uploads that arrive in pieces and go on after a broken connection, also after a restart of the server.
+
+Used by `api/uploads.py`. Owns the folder with what has arrived: for each upload its bytes (`ID.part`) and what is known of it
+(`ID.json`). A complete one becomes a file like any other, through `Blobs.keep`, with the same limits and checks. What nobody
+goes on with is removed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import anyio
+import msgspec
+from msgspec import Struct
+
+from duologue.errors import BadRequest, Busy, NotFound, Problem, TooLarge, Unavailable
+from duologue.threads import disk_cleanup, disk_io
+from duologue.values.conversations import Blob
+
+if TYPE_CHECKING:
+    from duologue.conversations.files.blobs import Blobs
+    from duologue.conversations.files.quota import StorageQuota
+
+T = TypeVar("T")
+
+PIECE_BYTES = 4 * 2**20
+"""The largest piece. Within the default limit of a body, and little to send again where a proxy keeps a piece until it is whole."""
+UPLOADS_PER_USER = 20
+UPLOADS_IN_ALL = 1000
+IDLE_MS = 12 * 3_600_000
+"""How long an upload that nobody goes on with is kept, and the answer of a complete one."""
+ABANDONED_MS = 5 * 60_000
+"""After so long without a piece an upload makes room for another one of its user."""
+READ = 2**20
+TRANSIENT = 429
+"""Problems of this status and above may pass: the upload is kept for another try."""
+
+
+class PartialUpload(Struct):
+    """`hash`: of the stored file, once it is complete. Times are milliseconds since 1970. `offset` and `touched` are those of the file
+    after a restart."""
+
+    id: str
+    user: str
+    name: str
+    mime: str
+    size: int
+    offset: int = 0
+    touched: int = 0
+    hash: str = ""
+
+    @property
+    def held(self) -> int:
+        """The bytes it may still take on the disk."""
+        return 0 if self.hash else self.size
+
+
+class PartialUploads:
+    """`limit`: bytes of one file; `now` gives milliseconds since 1970. Open it with `load`."""
+
+    def __init__(
+        self, folder: Path, blobs: Blobs, quota: StorageQuota, *, limit: int, now: Callable[[], int]
+    ) -> None:
+        self._folder = folder
+        self._blobs = blobs
+        self._quota = quota
+        self._limit = limit
+        self._now = now
+        self._uploads: dict[str, PartialUpload] = {}
+        self._finishing: dict[str, anyio.Event] = {}
+
+    async def load(self) -> None:
+        """Find what an earlier server received. Call it before the first request."""
+        self._uploads = {upload.id: upload for upload in await disk_io(_found, self._folder)}
+        await self.collect()
+
+    async def begin(self, user: str, name: str, mime: str, size: int) -> PartialUpload:
+        """A new, empty upload of `size` bytes. Raises TooLarge for a file over the limit or the user's storage, Busy where
+        there are too many, Unavailable when the disk cannot be written."""
+        if size > self._limit:
+            raise TooLarge(
+                f"The file is larger than {self._limit / 2**20:g} MB; the setting limits.blob_mb raises the limit."
+            )
+        upload = PartialUpload(secrets.token_hex(16), user, name, mime, size, touched=self._now())
+        # It has its place before the first await: two that begin together must not both take the last one.
+        self._uploads[upload.id] = upload
+        try:
+            await self._make_room(upload)
+            await self._do(_write_record, self._folder, upload)
+        except BaseException:
+            await self._forget(upload)
+            raise
+        return upload
+
+    def get(self, user: str, id: str) -> PartialUpload:
+        """Raises NotFound, also for another user's."""
+        upload = self._uploads.get(id)
+        if upload is None or upload.user != user or self._is_over(upload):
+            raise NotFound(
+                "There is no such upload. It ended, or nobody went on with it for hours. Begin again.",
+                code="upload_not_found",
+            )
+        return upload
+
+    async def add(self, user: str, id: str, offset: int, data: bytes) -> Blob | None:
+        """A piece that begins at `offset`. The stored file once nothing is missing, also when that is asked again.
+
+        Raises NotFound; BadRequest (`upload_offset`, 409) for another offset than the upload's; TooLarge for more than its size, and
+        what `Blobs.keep` raises.
+        """
+        upload = self.get(user, id)
+        if offset != upload.offset:
+            raise BadRequest(
+                f"The upload has {upload.offset} bytes, and this piece begins at {offset}. Go on from there.",
+                code="upload_offset",
+                status=409,
+                param="Upload-Offset",
+                values={"offset": upload.offset},
+            )
+        if offset + len(data) > upload.size:
+            raise TooLarge(
+                f"The upload was announced with {upload.size} bytes, and this piece ends after them."
+            )
+        if data:
+            # At its place and not at the end: the same piece sent twice at a time is written twice to the same place.
+            touched = self._now()
+            try:
+                await self._do(_write_piece, self._part(upload), offset, data, touched)
+            except NotFound:
+                # Another request brought the same piece and the end, and was faster.
+                if not upload.hash:
+                    raise
+            upload.offset = max(upload.offset, offset + len(data))
+            upload.touched = touched
+        return await self._finish(upload) if upload.offset == upload.size else None
+
+    async def drop(self, user: str, id: str) -> None:
+        """Raises NotFound."""
+        await self._forget(self.get(user, id))
+
+    async def collect(self) -> int:
+        """Remove the uploads that nobody went on with. Returns their number. Called by `retention.py`."""
+        over = [upload for upload in self._uploads.values() if self._is_over(upload)]
+        for upload in over:
+            await self._forget(upload)
+        return len(over)
+
+    async def _make_room(self, new: PartialUpload) -> None:
+        """Drop abandoned uploads of this user, the oldest first, until the new one fits. Raises Busy, TooLarge."""
+        while True:
+            own = [upload for upload in self._uploads.values() if upload.user == new.user and not upload.hash]
+            many = len(own) > UPLOADS_PER_USER or len(self._uploads) > UPLOADS_IN_ALL
+            try:
+                if many:
+                    raise Busy(
+                        "Too many uploads are unfinished. Wait for some of them.", code="too_many_uploads"
+                    )
+                held = sum(upload.held for upload in own if upload is not new)
+                self._quota.check_unfinished(new.size, held)
+                return
+            except Problem:
+                idle = [each for each in own if each.touched < self._now() - ABANDONED_MS]
+                if not idle:
+                    raise
+                await self._forget(min(idle, key=lambda each: each.touched))
+
+    async def _finish(self, upload: PartialUpload) -> Blob:
+        """Store the complete file, once. The upload stays for a while, so that a lost answer can be asked for again."""
+        while (other := self._finishing.get(upload.id)) is not None:
+            await other.wait()
+        if upload.hash:
+            return await self._blobs.get(upload.user, upload.hash)
+        done = self._finishing[upload.id] = anyio.Event()
+        try:
+            blob = await self._blobs.keep(
+                upload.user, self._content(upload), name=upload.name, mime=upload.mime
+            )
+            upload.hash = blob.hash
+            await self._do(_write_record, self._folder, upload)
+            await self._do(_remove, self._part(upload), run=disk_cleanup)
+            return blob
+        except Problem as problem:
+            if problem.status < TRANSIENT:
+                await self._forget(upload)
+            raise
+        finally:
+            self._finishing.pop(upload.id, None)
+            done.set()
+
+    async def _content(self, upload: PartialUpload) -> AsyncIterator[bytes]:
+        for start in range(0, upload.size, READ):
+            yield await self._do(_read_piece, self._part(upload), start, READ)
+
+    async def _forget(self, upload: PartialUpload) -> None:
+        self._uploads.pop(upload.id, None)
+        with anyio.CancelScope(shield=True):
+            for path in (self._part(upload), self._record(upload)):
+                await disk_cleanup(_remove, path)
+
+    def _is_over(self, upload: PartialUpload) -> bool:
+        return upload.touched < self._now() - IDLE_MS
+
+    def _part(self, upload: PartialUpload) -> Path:
+        return self._folder / f"{upload.id}.part"
+
+    def _record(self, upload: PartialUpload) -> Path:
+        return self._folder / f"{upload.id}.json"
+
+    async def _do(
+        self, function: Callable[..., T], *args: object, run: Callable[..., Awaitable[T]] = disk_io
+    ) -> T:
+        try:
+            return await run(function, *args)
+        except FileNotFoundError:
+            raise NotFound("The upload no longer exists. Begin again.", code="upload_not_found") from None
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise Unavailable(
+                f"The folder {self._folder} cannot be used: {reason}. Check its free space and permissions.",
+                code="storage_unavailable",
+            ) from None
+
+
+def _write_record(folder: Path, upload: PartialUpload) -> None:
+    """The record and, for a new upload, the empty file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    part, record = folder / f"{upload.id}.part", folder / f"{upload.id}.json"
+    temporary = record.with_suffix(".new")
+    temporary.write_bytes(msgspec.json.encode(upload))
+    temporary.replace(record)
+    if not upload.offset:
+        part.touch()
+        _set_time(part, upload.touched)
+
+
+def _write_piece(path: Path, offset: int, data: bytes, touched: int) -> None:
+    with path.open("r+b") as file:
+        file.seek(offset)
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    _set_time(path, touched)
+
+
+def _set_time(path: Path, milliseconds: int) -> None:
+    """Of the last piece: the only thing beside its length that changes with each piece."""
+    os.utime(path, ns=(milliseconds * 1_000_000, milliseconds * 1_000_000))
+
+
+def _read_piece(path: Path, start: int, size: int) -> bytes:
+    with path.open("rb") as file:
+        file.seek(start)
+        return file.read(size)
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.unlink(missing_ok=True)
+
+
+def _found(folder: Path) -> list[PartialUpload]:
+    """The uploads in the folder. What belongs to none is removed: a server was killed while it wrote or removed one."""
+    uploads: dict[str, PartialUpload] = {}
+    paths = list(folder.iterdir()) if folder.is_dir() else []
+    for path in paths:
+        if path.suffix != ".json":
+            continue
+        with contextlib.suppress(OSError, msgspec.MsgspecError):
+            upload = msgspec.json.decode(path.read_bytes(), type=PartialUpload)
+            if not upload.hash:
+                state = path.with_suffix(".part").stat()
+                upload.offset, upload.touched = (
+                    min(state.st_size, upload.size),
+                    state.st_mtime_ns // 1_000_000,
+                )
+            uploads[path.stem] = upload
+    for path in paths:
+        known = uploads.get(path.stem)
+        if known is None or (path.suffix == ".part" and known.hash) or path.suffix == ".new":
+            _remove(path)
+    return list(uploads.values())
