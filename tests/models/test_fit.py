@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from duologue.models.fit import Hardware, fit, fit_of, memory_needed, recommend
-from duologue.models.recommended import RECOMMENDED
+from duologue.models.recommended import MILLION, RECOMMENDED
 
 GB = 10**9
 
@@ -87,3 +88,24 @@ def test_more_memory_never_makes_the_proposal_smaller(memory: int, more: int, co
 
 def test_the_server_needs_more_than_the_file() -> None:
     assert memory_needed(10 * GB) > 11 * GB
+
+
+def test_a_projector_counts_in_memory_twice_and_on_the_disk_once() -> None:
+    eyes = 400 * MILLION
+    assert memory_needed(5 * GB, eyes) == memory_needed(5 * GB) + 2 * eyes
+    assert memory_needed(5 * GB, 3 * GB) < memory_needed(5 * GB) + 4 * GB, (
+        "what one picture takes has a bound"
+    )
+    tight = machine(memory=memory_needed(5 * GB) / GB)
+    assert fit(5 * GB, 1.0, 8 * GB, tight) == "good"
+    assert fit(5 * GB, 1.0, 8 * GB, tight, eyes) == "memory"
+    full = machine(disk=5.6)
+    assert fit(5 * GB, 1.0, 8 * GB, full) == "good"
+    assert fit(5 * GB, 1.0, 8 * GB, full, eyes) == "disk"
+
+
+def test_a_recommended_model_is_judged_with_its_projector() -> None:
+    sees = next(model for model in RECOMMENDED if model.name == "qwen3.5-4b")
+    tight = Hardware(cores=8, memory=memory_needed(sees.size), disk=500 * GB)
+    assert fit_of(sees, tight) == "memory"
+    assert fit_of(replace(sees, projector="", projector_size=0), tight) == "good"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from duologue.models.hub.reference import HubReference, check_file_name, parse
-from duologue.models.hub.repository import HubFile, quantisation_of
+from duologue.models.hub.repository import HubFile, Repository, Variant, projector_of, quantisation_of
 from duologue.models.recommended import BILLION, MILLION, READ_TOOL_FORMATS, RECOMMENDED
 from duologue.text.toolcalls import TOOL_FORMATS
 
@@ -58,8 +58,22 @@ def test_a_mixture_uses_fewer_parameters_than_it_has() -> None:
 
 def test_every_figure_has_a_source() -> None:
     for model in RECOMMENDED:
-        assert {"about", "file"} <= model.sources.keys() <= {"about", "file", "licence"}, model.name
+        named = {"about", "file", *(("projector",) if model.projector else ())}
+        assert named <= model.sources.keys() <= {*named, "licence"}, model.name
         assert all(address.startswith("https://") for address in model.sources.values()), model.name
+
+
+def test_what_sees_or_hears_names_the_projector_that_a_download_would_take() -> None:
+    for model in RECOMMENDED:
+        assert bool(model.projector) == bool(model.projector_size) == (model.vision or model.sound), (
+            model.name
+        )
+        assert model.download_size == model.size + model.projector_size
+        if model.projector:
+            files = (HubFile(model.file, model.size), HubFile(model.projector, model.projector_size))
+            chosen = projector_of(Repository(model.repository, "", files), Variant(files[:1], ""))
+            assert chosen == files[1], model.name
+            assert model.projector_size < model.size, model.name
 
 
 def test_digests_dates_and_order_are_as_they_should_be() -> None:

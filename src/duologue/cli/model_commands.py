@@ -81,7 +81,7 @@ def available(hardware: Hardware, marked: Recommended | None = None) -> str:
             (
                 "*" if model is marked else "",
                 model.name,
-                f"~{gigabytes(model.size)}",
+                f"~{gigabytes(model.download_size)}",
                 _count(model.parameters) + active,
                 f"{model.context // 1024}k",
                 " ".join(model.abilities),

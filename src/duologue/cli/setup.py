@@ -100,7 +100,9 @@ def _choose(
         )
         return ""
     slow = " It will be slow here." if fit_of(proposed, hardware) == "slow" else ""
-    terminal.say(f"* proposed: {proposed.name}, about {gigabytes(proposed.size)}, {proposed.licence}.{slow}")
+    terminal.say(
+        f"* proposed: {proposed.name}, about {gigabytes(proposed.download_size)}, {proposed.licence}.{slow}"
+    )
     if options.yes or options.dry_run:
         return proposed.name
     if terminal.ask is None:

@@ -11,6 +11,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from duologue.models.gguf.projector import projector_memory
 from duologue.models.recommended import MILLION, Recommended
 
 Fit = Literal["card", "good", "slow", "memory", "disk"]
@@ -35,17 +36,18 @@ class Hardware(Struct, frozen=True):
     card_memory: int = 0
 
 
-def memory_needed(size: int) -> int:
-    """Bytes of memory for a model whose file has `size` bytes."""
-    return size + size // 10 + SPARE_MEMORY
+def memory_needed(size: int, projector: int = 0) -> int:
+    """Bytes of memory for a model whose file has `size` bytes, and whose projector's has `projector`."""
+    return size + size // 10 + projector_memory(projector) + SPARE_MEMORY
 
 
-def fit(size: int, active_share: float, parameters: int, hardware: Hardware) -> Fit:
-    """How a model of `size` bytes fits, of whose `parameters` a token uses `active_share` (0 to 1)."""
-    needed = memory_needed(size)
+def fit(size: int, active_share: float, parameters: int, hardware: Hardware, projector: int = 0) -> Fit:
+    """How a model of `size` bytes fits, of whose `parameters` a token uses `active_share` (0 to 1), with a projector of `projector`
+    bytes."""
+    needed = memory_needed(size, projector)
     if needed > hardware.memory + hardware.card_memory:
         return "memory"
-    if size + SPARE_DISK > hardware.disk:
+    if size + projector + SPARE_DISK > hardware.disk:
         return "disk"
     if needed <= hardware.card_memory:
         return "card"
@@ -55,8 +57,9 @@ def fit(size: int, active_share: float, parameters: int, hardware: Hardware) -> 
 
 
 def fit_of(model: Recommended, hardware: Hardware) -> Fit:
-    """How a recommended model fits."""
-    return fit(model.size, model.active_parameters / model.parameters, model.parameters, hardware)
+    """How a recommended model fits, with its projector."""
+    share = model.active_parameters / model.parameters
+    return fit(model.size, share, model.parameters, hardware, model.projector_size)
 
 
 def recommend(models: Iterable[Recommended], hardware: Hardware) -> Recommended | None:

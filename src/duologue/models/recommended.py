@@ -49,7 +49,8 @@ class Recommended(Struct, frozen=True, forbid_unknown_fields=True):
     """A model that can be downloaded by its short `name`; `title` is that name as people write it.
 
     `file` is its name in the repository (the first part of a split one), `size` about how many bytes it has (all parts),
-    `sha256` its digest where one is published. `active` is how many of the parameters one token uses, where these are not
+    `sha256` its digest where one is published. `projector` and `projector_size`: the file through which it sees or hears, and its bytes, as in the
+    repository when this was written; a download takes what the repository has then. `active` is how many of the parameters one token uses, where these are not
     all. `released`: year and month. `description` says in English what `traits` say in codes. `tools` is the format of its tool calls. `thinking`: whether it thinks in `<think>`.
     `vision` and `sound`: whether it sees and hears, through a projector from its repository. `first_choice`: whether it
     may be proposed, which takes a free licence, thinking, and tool calls in a format that is read. `sources`: where the
@@ -69,6 +70,8 @@ class Recommended(Struct, frozen=True, forbid_unknown_fields=True):
     traits: tuple[Trait, ...]
     sources: dict[str, str]
     sha256: str = ""
+    projector: str = ""
+    projector_size: int = 0
     active: int = 0
     languages: str = ""
     tools: str = ""
@@ -77,6 +80,11 @@ class Recommended(Struct, frozen=True, forbid_unknown_fields=True):
     vision: bool = False
     sound: bool = False
     first_choice: bool = False
+
+    @property
+    def download_size(self) -> int:
+        """Bytes of all that is downloaded: the weights and the projector."""
+        return self.size + self.projector_size
 
     @property
     def active_parameters(self) -> int:

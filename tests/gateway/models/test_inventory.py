@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pytest
 from tests.support.tiny_model import TinyModel, write_tiny_model
+from tests.support.tiny_projectors import write_projector
 
 from duologue.gateway.models import inventory
 from duologue.gateway.models.inventory import Headers
 from duologue.gateway.models.remembered import RememberedModels
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.scheduler import Scheduler
-from duologue.models.fit import Hardware
+from duologue.models.fit import Hardware, memory_needed
 from duologue.models.gguf import header
 from duologue.models.recommended import RECOMMENDED
 from duologue.values.requests import ModelCard
@@ -153,3 +154,30 @@ def test_a_downloaded_model_has_the_name_and_title_it_had_before(folder):
     assert [row["here"] for row in inventory.available_rows(folder, ROOMY) if row["name"] == "qwen3-4b"] == [
         True
     ]
+
+
+def test_a_projector_counts_in_what_a_model_takes(folder):
+    path = write_tiny_model(folder / "tiny.gguf", TinyModel())
+    weights = path.stat().st_size
+    needed = memory_needed(header.read(path).size)
+    just_enough = Hardware(cores=8, memory=needed, disk=500 * 10**9)
+
+    def row():
+        return next(
+            each
+            for each in inventory.files_row(folder, Headers(), [], just_enough)["here"]
+            if each["name"] == "tiny"
+        )
+
+    assert (row()["size"], row()["fit"]) == (weights, "good")
+    eyes = write_projector(folder / "mmproj-tiny.gguf")
+    assert (row()["size"], row()["fit"]) == (weights + eyes.stat().st_size, "memory")
+    eyes.rename(folder / "mmproj-F16.gguf")
+    assert (row()["size"], row()["fit"]) == (weights, "memory"), (
+        "removing the model leaves a file of one's own"
+    )
+
+
+def test_what_could_be_had_is_as_large_as_its_download(folder):
+    sizes = {row["name"]: row["size"] for row in inventory.available_rows(folder, ROOMY)}
+    assert sizes == {model.name: model.size + model.projector_size for model in RECOMMENDED}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pytest
 
 from duologue.errors import BadRequest, EngineFailed, ModelNotFound
@@ -13,6 +14,7 @@ from duologue.models.hub.repository import (
     Repository,
     choose,
     gigabytes,
+    memory_of,
     parse_repository,
     quantisation_of,
     variants,
@@ -50,6 +52,16 @@ def test_a_listing_is_read() -> None:
         HubFile("b.gguf", 8, "c" * 64),
         HubFile("README.md", 3),
     )
+
+
+def test_a_model_is_chosen_with_room_for_its_projector() -> None:
+    room = Hardware(cores=8, memory=10 * GB, disk=100 * GB)
+    blind = repository(Q4_K_M=8, Q3_K_M=7)
+    sees = msgspec.structs.replace(blind, files=(*blind.files, HubFile("mmproj-F16.gguf", GB)))
+    assert taken(blind, room=room) == "M-Q4_K_M.gguf"
+    assert taken(sees, room=room) == "M-Q3_K_M.gguf"
+    (variant,) = (each for each in variants(sees.files) if each.quantisation == "Q3_K_M")
+    assert memory_of(sees, variant) > memory_of(blind, variant) + GB
 
 
 def test_a_checksum_or_commit_that_is_none_is_not_believed() -> None:

@@ -102,27 +102,24 @@ def _file_row(
     }
     if isinstance(header, str):
         return row | {"size": _size(path), "problem": header}
+    projector = find_projector(header).projector
+    # What removing the model frees: a projector under another name was not downloaded with it, and stays.
+    own = projector is not None and projector.path.name == catalogue.projector_name(path.name)
     return row | {
-        "size": header.size,
+        "size": header.size + (projector.size if projector and own else 0),
         "parameters": header.parameters,
         "architecture": plain(header.architecture),
         "quantisation": header.quantisation,
         "trained_context": header.trained_context,
-        "modalities": ["text", *_seen_and_heard(header)],
-        "fit": _fit(name, header, hardware) if hardware else None,
+        "modalities": ["text", *(projector.modalities if projector else ())],
+        "fit": _fit(name, header, hardware, projector.size if projector else 0) if hardware else None,
     }
 
 
-def _seen_and_heard(header: GgufHeader) -> tuple[str, ...]:
-    """What the model takes through the projector beside it."""
-    projector = find_projector(header).projector
-    return projector.modalities if projector is not None else ()
-
-
-def _fit(name: str, header: GgufHeader, hardware: Hardware) -> Fit:
+def _fit(name: str, header: GgufHeader, hardware: Hardware, projector: int) -> Fit:
     known = next((model for model in RECOMMENDED if model.name == name), None)
     share = known.active_parameters / known.parameters if known else 1.0
-    return fit(header.size, share, header.parameters, hardware)
+    return fit(header.size, share, header.parameters, hardware, projector)
 
 
 def _size(path: Path) -> int:
@@ -187,7 +184,7 @@ def available_rows(folder: Path, hardware: Hardware | None) -> list[dict[str, An
             "name": model.name,
             "title": model.title,
             "repository": model.repository,
-            "size": model.size,
+            "size": model.download_size,
             "parameters": model.parameters,
             "active": model.active_parameters,
             "context": model.context,

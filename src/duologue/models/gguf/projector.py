@@ -38,12 +38,18 @@ class Projector(Struct, frozen=True):
 
     @property
     def memory(self) -> int:
-        """Bytes of memory it takes, about: its weights, and within bounds as much again while it reads a picture."""
-        return self.size + min(self.size, LARGEST_VIEW)
+        """Bytes of memory it takes, about."""
+        return projector_memory(self.size)
 
     def fits(self, embedding: int) -> bool:
         """Whether it may belong to a model of this width. Old files state a width of their own, so the tensors count too."""
         return not embedding or embedding in self.stated or embedding in self.widths
+
+
+def projector_memory(size: int) -> int:
+    """Bytes of memory for a projector whose file has `size` bytes: its weights, and within bounds as much again while it reads a
+    picture."""
+    return size + min(size, LARGEST_VIEW)
 
 
 def read_projector(path: Path) -> Projector:

@@ -22,7 +22,7 @@ from duologue.models.catalogue import (
     model_name,
     projector_name,
 )
-from duologue.models.fit import Hardware, memory_needed
+from duologue.models.fit import Hardware
 from duologue.models.gguf.header import NOT_FOR_CHAT, GgufHeader, read
 from duologue.models.gguf.projector import read_projector
 from duologue.models.hub.download import Source, Watch, check_disk, download
@@ -34,6 +34,7 @@ from duologue.models.hub.repository import (
     Variant,
     choose,
     gigabytes,
+    memory_of,
     parse_repository,
     projector_of,
 )
@@ -178,7 +179,7 @@ def _plan_of(
 
     warning = ""
     room = hardware.memory + hardware.card_memory
-    if memory_needed(variant.size) > room:
+    if memory_of(repository, variant) > room:
         warning = (
             f"{variant.files[0].name} has {gigabytes(variant.size)}, but only {gigabytes(room)} of memory are free "
             "here now: it may not start, or be very slow."

@@ -173,6 +173,12 @@ def projector_of(repository: Repository, variant: Variant) -> HubFile | None:
     return min(found, key=order, default=None)
 
 
+def memory_of(repository: Repository, variant: Variant) -> int:
+    """Bytes of memory for a variant, with the projector that is downloaded with it."""
+    projector = projector_of(repository, variant)
+    return memory_needed(variant.size, projector.size if projector else 0)
+
+
 def quantisation_of(file: HubFile) -> str:
     """The quantisation in a file's name, or else in its folder's: "Q4_K_M"; "" when in neither."""
     path = PurePosixPath(file.path)
@@ -197,7 +203,7 @@ def choose(repository: Repository, name: str, expected: str, hardware: Hardware)
         if variant.files[0].path == expected:
             return variant
     room = max(hardware.memory, hardware.card_memory)
-    fitting = [variant for variant in there if memory_needed(variant.size) <= room]
+    fitting = [variant for variant in there if memory_of(repository, variant) <= room]
     if not fitting:
         smallest = min(there, key=lambda variant: variant.size)
         raise BadRequest(
