@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from sqlalchemy import update
 
+from duologue.store.schema.tables import upstreams
 from duologue.store.upstreams import StoredUpstream
 from duologue.values.requests import UpstreamModel
 
 pytestmark = pytest.mark.anyio
 
 SEEN = (UpstreamModel("a", 4096, modalities=("text", "image"), tools=False), UpstreamModel("b"))
-BOX = StoredUpstream("box", "ollama", "http://127.0.0.1:11434/v1", b"sealed", ("a",), SEEN, user="anna")
+BOX = StoredUpstream(
+    "box",
+    "ollama",
+    "http://127.0.0.1:11434/v1",
+    b"sealed",
+    ("a",),
+    SEEN,
+    user="anna",
+    modalities={"a": ("audio",)},
+)
 
 
 async def test_servers_are_kept_in_the_order_in_which_they_were_connected(store, clock):
@@ -30,10 +41,17 @@ async def test_a_name_is_given_once(store):
 
 async def test_a_server_is_changed_and_deleted(store):
     box = await store.upstreams.add(BOX)
-    changed = msgspec.structs.replace(box, enabled=False, key=None, chosen=None, seen=())
+    changed = msgspec.structs.replace(box, enabled=False, key=None, chosen=None, seen=(), modalities={})
     await store.upstreams.save(changed)
     assert await store.upstreams.all() == [changed]
     assert await store.upstreams.delete("box")
     assert not await store.upstreams.delete("box")
     await store.upstreams.save(changed)
     assert await store.upstreams.all() == []
+
+
+async def test_a_server_that_was_stored_before_anything_could_be_said_of_its_models_is_read(store, database):
+    box = await store.upstreams.add(BOX)
+    async with database.writing() as connection:
+        await connection.execute(update(upstreams).values(modalities=None))
+    assert await store.upstreams.all() == [msgspec.structs.replace(box, modalities={})]

@@ -112,7 +112,7 @@ def _modalities(entry: Mapping[str, Any]) -> tuple[str, ...] | None:
         entry.get("modalities"),
     ):
         if isinstance(inputs, list):
-            return _taking(inputs)
+            return taking(inputs)
     able = entry.get("capabilities")
     able = able if isinstance(able, dict) else {}
     sees = able.get("vision", entry.get("supports_vision"))
@@ -121,10 +121,11 @@ def _modalities(entry: Mapping[str, Any]) -> tuple[str, ...] | None:
         sees = True if entry.get("type") == "vlm" else None
     if sees is None and hears is not True:
         return None
-    return _taking(kind for kind, known in (("image", sees), ("audio", hears)) if known is True)
+    return taking(kind for kind, known in (("image", sees), ("audio", hears)) if known is True)
 
 
-def _taking(kinds: Iterable[object]) -> tuple[str, ...]:
+def taking(kinds: Iterable[object]) -> tuple[str, ...]:
+    """What a model takes that takes these kinds: text too, in the usual order."""
     said = set(map(str, kinds))
     return tuple(kind for kind in KINDS if kind == "text" or kind in said)
 
@@ -194,7 +195,7 @@ def with_ollama(models: Iterable[UpstreamModel], shown: Mapping[str, bytes]) -> 
             yield model
         elif "completion" in able:
             kinds = [kind for kind, word in OLLAMA.items() if word in able]
-            yield replace(model, modalities=_taking(kinds), tools="tools" in able)
+            yield replace(model, modalities=taking(kinds), tools="tools" in able)
 
 
 def with_lm_studio(models: Iterable[UpstreamModel], content: bytes) -> Iterator[UpstreamModel]:
@@ -228,7 +229,7 @@ def with_llama_properties(models: Iterable[UpstreamModel], content: bytes) -> It
         yield replace(
             model,
             context=used if _is_context(used) else model.context,
-            modalities=_taking(kind for kind, word in LLAMA.items() if able.get(word) is True)
+            modalities=taking(kind for kind, word in LLAMA.items() if able.get(word) is True)
             if isinstance(able, dict)
             else model.modalities,
             tools=tools if isinstance(tools, bool) else model.tools,

@@ -10,7 +10,7 @@ import anyio
 import pytest
 from tests.support.model_server import ModelServer, serving
 from tests.support.ports import free_port
-from tests.support.upstream_service import Running
+from tests.support.upstream_service import PlayedPool, Running
 
 from duologue.errors import BadRequest, Forbidden, NotFound, Problem
 from duologue.gateway.upstreams import service as service_module
@@ -115,6 +115,27 @@ async def test_only_the_chosen_models_are_served_and_that_can_be_changed(
         await service.change("box", chosen=None)
         assert pool.served() == {"box": ["a", "b"]}
         assert len(pool.specs) == 1  # no worker was restarted for that
+
+
+async def test_what_an_admin_says_of_a_model_holds_after_the_server_was_asked_again_and_after_a_restart(
+    running: Running, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service_module, "EVERY", 0.01)
+
+    def takes(pool: PlayedPool) -> dict[str, object]:
+        (status,) = pool.workers.values()
+        return {model.name: model.modalities for model in status.models}
+
+    async with running() as (service, pool):
+        await add(service, server.url)
+        await service.change("box", modalities={"a": ["image", "image"]})
+        assert takes(pool) == {"a": ("text", "image"), "b": None}
+        assert len(pool.specs) == 1  # no worker was restarted for that
+        server.models = [{"id": "a", "input_modalities": ["text"]}, {"id": "c"}]
+        await until(lambda: pool.served() == {"box": ["a", "c"]})
+        assert takes(pool)["a"] == ("text", "image")
+    async with running() as (_, pool):
+        assert takes(pool)["a"] == ("text", "image")
 
 
 async def test_several_servers_are_served_side_by_side_in_the_order_of_their_connection(

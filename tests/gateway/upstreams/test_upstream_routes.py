@@ -169,3 +169,23 @@ async def test_a_body_that_is_wrong_names_the_field(
         "/api/upstreams", content=json.dumps(body), headers={"content-type": "application/json"}
     )
     assert (answer.status_code, answer.json()["error"]["param"]) == (400, param)
+
+
+async def test_an_admin_says_what_a_model_takes_where_its_server_does_not(
+    http: httpx.AsyncClient, server: ModelServer
+) -> None:
+    async def takes(**change: Any) -> dict[str, Any]:
+        row = (await http.patch("/api/upstreams/box", json=change)).json()
+        assert row == (await http.get("/api/upstreams")).json()["upstreams"][0]
+        return {model["name"]: model["modalities"] for model in row["models"]}
+
+    await http.post("/api/upstreams", json={"url": server.url, "key": KEY, "name": "box"})
+    assert await takes(modalities={"a": ["audio", "image"]}) == {"a": ["text", "image", "audio"], "b": None}
+    assert await takes(models=["a"]) == {"a": ["text", "image", "audio"]}, "absent fields stay"
+    assert await takes(models=None, modalities={"b": []}) == {"a": None, "b": ["text"]}, (
+        "said anew, and text alone"
+    )
+    assert await takes(modalities={}) == {"a": None, "b": None}
+    for wrong in ({"a": ["text"]}, {"a": ["smell"]}, {"": ["image"]}, {"a": "image"}, ["a"]):
+        answer = await http.patch("/api/upstreams/box", json={"modalities": wrong})
+        assert answer.status_code == 400, wrong

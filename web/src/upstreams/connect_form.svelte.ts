@@ -1,7 +1,8 @@
 // The form for a model server: a new one, one of a service, or a connected one that is changed; with its test. No DOM.
 import { problems } from "../language/en/shell/problems";
 import { problemOf } from "../wire/transport/http";
-import type { NewUpstream, Provider, Upstream, UpstreamChange, UpstreamsClient, UpstreamTest } from "../wire/models/upstreams";
+import type { MediaKind, NewUpstream, Provider, Upstream, UpstreamChange, UpstreamsClient, UpstreamTest } from "../wire/models/upstreams";
+import { MEDIA, mediaOf } from "./model_abilities";
 import type { Upstreams } from "./upstreams.svelte";
 
 /** The kind of a server that is none of the known ones. */
@@ -18,6 +19,7 @@ export class ConnectForm {
   #problem = $state("");
   #busy = $state<"" | "testing" | "saving">("");
   #chosen = $state.raw<ReadonlySet<string> | null>(null);
+  #said = $state.raw<Upstream["modalities"] | null>(null);
   // A later test or change makes the answer of an earlier one worthless.
   #attempt = 0;
 
@@ -88,6 +90,24 @@ export class ConnectForm {
     this.#chosen = next;
   }
 
+  /** What the admin says that a model takes besides text; null: its server is asked. */
+  said(name: string): readonly MediaKind[] | null {
+    return (this.#said ?? this.existing?.modalities)?.[name] ?? null;
+  }
+
+  /** Has the admin say what a model takes, beginning with what is known of it, or its server be asked again. */
+  sayMyself(name: string, mine: boolean): void {
+    const { [name]: _, ...others } = this.#said ?? this.existing?.modalities ?? {};
+    const known = this.existing?.models.find((model) => model.name === name)?.modalities ?? null;
+    this.#said = mine ? { ...others, [name]: mediaOf(known) } : others;
+  }
+
+  say(name: string, kind: MediaKind, takes: boolean): void {
+    const before = this.said(name) ?? [];
+    const kinds = MEDIA.filter((each) => (each === kind ? takes : before.includes(each)));
+    this.#said = { ...(this.#said ?? this.existing?.modalities), [name]: kinds };
+  }
+
   /** Fills in the address of a service or of a server that was found. */
   select({ kind, url }: Pick<Provider, "kind" | "url">): void {
     this.#url = url;
@@ -137,6 +157,7 @@ export class ConnectForm {
       ...(this.#url.trim() === url ? {} : { url: this.#url.trim() }),
       ...(this.#key.trim() === "" ? {} : { key: this.#key.trim() }),
       models: this.#chosen === null ? null : [...this.#chosen],
+      ...(this.#said === null ? {} : { modalities: this.#said }),
     };
   }
 

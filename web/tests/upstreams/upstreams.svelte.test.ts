@@ -14,7 +14,8 @@ const box: Upstream = {
   enabled: true,
   state: "ready",
   problem: null,
-  models: [{ name: "a", context: null, vision: null, tools: null }],
+  modalities: {},
+  models: [{ name: "a", context: null, tools: null, modalities: null, outputs: ["text"] }],
   offered: ["a"],
 };
 const openai: Provider = { kind: "openai", title: "OpenAI", url: "https://api.openai.com/v1", keys: "https://platform.openai.com/api-keys" };
@@ -149,5 +150,23 @@ describe("the form for a server", () => {
     form.key = "new";
     await form.save();
     expect(bodyOf("PATCH api/upstreams/box")).toEqual({ key: "new", models: ["b"] });
+  });
+
+  it("has a person say what a model takes, beginning with what is known of it", async () => {
+    answers["PATCH api/upstreams/box"] = () => Response.json(box);
+    const sees = { ...box.models[0]!, name: "sees", modalities: ["text", "image"] };
+    const form = new ConnectForm(client, upstreams, { ...box, models: [...box.models, sees], modalities: { old: ["video"] } });
+    expect([form.said("a"), form.said("sees"), form.said("old")]).toEqual([null, null, ["video"]]);
+    form.sayMyself("sees", true);
+    expect(form.said("sees")).toEqual(["image"]);
+    form.say("sees", "video", true);
+    form.say("sees", "audio", true);
+    form.say("sees", "image", false);
+    expect(form.said("sees")).toEqual(["audio", "video"]);
+    form.sayMyself("a", true);
+    expect(form.said("a")).toEqual([]);
+    form.sayMyself("old", false);
+    await form.save();
+    expect(bodyOf("PATCH api/upstreams/box")).toEqual({ models: null, modalities: { sees: ["audio", "video"], a: [] } });
   });
 });

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from duologue.errors import Problem
+from duologue.models.upstream_models import taking
 from duologue.values.requests import UpstreamModel
 
 if TYPE_CHECKING:
@@ -32,12 +34,16 @@ class ConnectedServer(Struct):
         return "ready" if self.asked else "waiting"
 
     def models(self) -> tuple[UpstreamModel, ...]:
-        """Those of its models that are used. A chosen one that it does not list is kept: some servers list only what is loaded."""
+        """Those of its models that are used, each with what an admin said of it: that wins over what the server says. A chosen one that
+        the server does not list is kept: some list only what is loaded."""
         chosen, seen = self.stored.chosen, self.stored.seen
-        if chosen is None:
-            return seen
         by_name = {model.name: model for model in seen}
-        return tuple(by_name.get(name) or UpstreamModel(name) for name in chosen)
+        names = by_name if chosen is None else chosen
+        return tuple(self._said(by_name.get(name) or UpstreamModel(name)) for name in names)
+
+    def _said(self, model: UpstreamModel) -> UpstreamModel:
+        said = self.stored.modalities.get(model.name)
+        return model if said is None else replace(model, modalities=taking(said))
 
 
 class TestedServer(Struct, frozen=True):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -205,9 +205,11 @@ class UpstreamService:
         url: str | None = None,
         key: str | None = None,
         chosen: Sequence[str] | msgspec.UnsetType | None = msgspec.UNSET,
+        modalities: Mapping[str, Sequence[str]] | None = None,
         enabled: bool | None = None,
     ) -> ConnectedServer:
-        """Change a server; what is None or UNSET stays. An empty key removes it. Raises NotFound, BadRequest."""
+        """Change a server; what is None or UNSET stays. An empty key removes it. `modalities`: of each model of which it is said what
+        it takes besides text, which replaces what was said before. Raises NotFound, BadRequest."""
         server = self._find(name)
         old = server.stored
         new = old
@@ -223,6 +225,9 @@ class UpstreamService:
             )
         if chosen is not msgspec.UNSET:
             new = msgspec.structs.replace(new, chosen=_tuple(chosen))
+        if modalities is not None:
+            said = {model: tuple(dict.fromkeys(kinds)) for model, kinds in modalities.items()}
+            new = msgspec.structs.replace(new, modalities=said)
         if enabled is not None:
             new = msgspec.structs.replace(new, enabled=enabled)
         await self._stored().save(new)

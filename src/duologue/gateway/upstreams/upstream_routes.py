@@ -5,7 +5,7 @@ Owns these bodies and the field names of the rows. No answer has a key in it.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from fastapi import APIRouter, Depends, Path, Request
@@ -19,10 +19,14 @@ from duologue.gateway.upstreams.connected_server import ConnectedServer, TestedS
 from duologue.gateway.upstreams.providers import KINDS, OTHER, PROVIDERS, title_of
 from duologue.gateway.upstreams.service import UpstreamService
 from duologue.gateway.upstreams.upstream_problem import UpstreamProblem
+from duologue.models.upstream_models import LONGEST_NAME, MOST_MODELS
 from duologue.values.requests import UpstreamModel
 
 Name = Annotated[str, Path(max_length=64)]
-Chosen = Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(max_length=1000)]
+ModelName = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
+Chosen = Annotated[list[ModelName], Field(max_length=MOST_MODELS)]
+Kinds = Annotated[list[Literal["image", "audio", "video"]], Field(max_length=3)]
+Modalities = Annotated[dict[ModelName, Kinds], Field(max_length=MOST_MODELS)]
 Key = Annotated[SecretStr, Field(max_length=4096)]
 URL = "The server's address, with or without /v1."
 
@@ -53,6 +57,11 @@ class UpstreamChange(BaseModel):
     url: str | None = Field(default=None, min_length=1, max_length=500, description=URL)
     key: Key | None = Field(default=None, description="Another key; an empty one removes it.")
     models: Chosen | None = Field(default=None, description="The models to use; null: all.")
+    modalities: Modalities | None = Field(
+        default=None,
+        description="What models take besides text, by name, where their server does not say it or is wrong; of all others it is "
+        "asked. Replaces what was said before.",
+    )
     enabled: bool | None = Field(default=None, description="Whether its models are served.")
 
 
@@ -130,6 +139,7 @@ def router(upstreams: UpstreamService) -> APIRouter:
             url=body.url,
             key=None if body.key is None else _secret(body.key),
             chosen=body.models if "models" in given else msgspec.UNSET,
+            modalities=body.modalities,
             enabled=body.enabled,
         )
         return upstream_row(server)
@@ -144,7 +154,8 @@ def router(upstreams: UpstreamService) -> APIRouter:
 
 
 def upstream_row(server: ConnectedServer) -> dict[str, Any]:
-    """A connected server. `models` are those in use; what is unknown of one is null. `chosen`: null for all."""
+    """A connected server. `models` are those in use; what is unknown of one is null. `chosen`: null for all. `modalities`: what an
+    admin said that models take, by name."""
     stored = server.stored
     return {
         "name": stored.name,
@@ -153,6 +164,7 @@ def upstream_row(server: ConnectedServer) -> dict[str, Any]:
         "url": stored.url,
         "has_key": stored.key is not None,
         "chosen": stored.chosen,
+        "modalities": stored.modalities,
         "enabled": stored.enabled,
         "state": server.state,
         "problem": _problem_row(server.problem),

@@ -28,7 +28,7 @@ from sqlalchemy.types import TypeDecorator, UserDefinedType
 if TYPE_CHECKING:
     from sqlalchemy import Dialect
 
-HEAD = "0006"
+HEAD = "0007"
 """The revision of this schema. Revisions are four-digit numbers, so that they can be compared as text."""
 
 metadata = MetaData(
@@ -303,7 +303,7 @@ server_choices = Table(
     Column("updated", BigInteger, nullable=False),
 )
 
-# `key` is encrypted; `seen` are the models a server had when it was last asked.
+# `key` is encrypted; `seen` are the models a server had when it was last asked; `modalities` what an admin said that models take.
 upstreams = Table(
     "upstreams",
     metadata,
@@ -316,6 +316,7 @@ upstreams = Table(
     Column("enabled", Boolean, nullable=False),
     Column("user", Text, nullable=False),
     Column("created", BigInteger, nullable=False),
+    Column("modalities", Plain),
 )
 
 # Recordings of voices to speak with. `sound` is 16-bit mono PCM at 16 kHz; `statement` is what its owner agreed to at `agreed`.

@@ -5,12 +5,18 @@ import { type Answer, type Fetch, request, sendJson } from "../transport/http";
 const CONNECT_MS = 30_000;
 const TEST_MS = 130_000;
 
-/** What a server says about one of its models; null where it says nothing. */
+/** What a model can take besides text. */
+export type MediaKind = "image" | "audio" | "video";
+
+/** What is known of a model of a server; null where nothing is. */
 export interface UpstreamModel {
   readonly name: string;
   readonly context: number | null;
-  readonly vision: boolean | null;
   readonly tools: boolean | null;
+  /** What it takes: "text", "image", "audio", "video". */
+  readonly modalities: readonly string[] | null;
+  /** What it gives: "text", and "audio" if it speaks. */
+  readonly outputs: readonly string[];
 }
 
 export interface UpstreamProblem {
@@ -29,6 +35,8 @@ export interface Upstream {
   readonly has_key: boolean;
   /** The models in use; null: all. */
   readonly chosen: readonly string[] | null;
+  /** What an admin said that models take, by name; of the others the server is asked. */
+  readonly modalities: Readonly<Record<string, readonly MediaKind[]>>;
   readonly enabled: boolean;
   readonly state: "off" | "waiting" | "ready" | "problem";
   readonly problem: UpstreamProblem | null;
@@ -73,6 +81,7 @@ export interface UpstreamChange {
   readonly url?: string;
   readonly key?: string;
   readonly models?: readonly string[] | null;
+  readonly modalities?: Readonly<Record<string, readonly MediaKind[]>>;
   readonly enabled?: boolean;
 }
 

@@ -41,7 +41,9 @@ def sqlite_schema(make) -> list[tuple[str, str, list[str]]]:
 def normal(sql: str) -> list[str]:
     return [
         " ".join(line.replace('"', "").split()).rstrip(",")
-        for line in sql.replace(" (", "\n(").replace("BEGIN ", "BEGIN\n").splitlines()
+        # A column that was added later follows on the line of the last one.
+        for line in sql.replace(" (", "\n(").replace("BEGIN ", "BEGIN\n").replace(", ", ",\n").splitlines()
+        if line.strip()
     ]
 
 

@@ -1,3 +1,4 @@
+import type { Ability } from "../../../upstreams/model_abilities";
 import { localised } from "../../language.svelte";
 
 const english = {
@@ -8,10 +9,7 @@ const english = {
   models: (count: number) => (count === 1 ? "1 model" : `${count} models`),
   showModels: (count: number) => (count === 1 ? "Show its model" : `Show its ${count} models`),
   context: (tokens: string) => `${tokens} tokens`,
-  vision: "images",
-  tools: "tools",
-  noTools: "no tools",
-  noVision: "no images",
+  abilities: { image: "pictures", audio: "sound", video: "video", textOnly: "text only", speaks: "speaks", tools: "tools", noTools: "no tools" } satisfies Record<Ability, string>,
   edit: "Edit",
   editName: (name: string) => `Edit ${name}`,
   turnOff: "Turn off",
@@ -44,6 +42,11 @@ const english = {
   save: "Save",
   saving: "Saving…",
   allModels: "Use all models",
+  takes: "What a model takes",
+  takesModel: "Model",
+  askServer: "As the server says",
+  serverSays: (abilities: string) => `Now: ${abilities}`,
+  serverSilent: "The server does not say it. Pictures are tried, sound is written down.",
   filter: "Filter models",
 };
 
