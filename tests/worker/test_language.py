@@ -6,7 +6,7 @@ from duologue.errors import Unavailable, Unsupported
 from duologue.values.call_events import CallSetup
 from duologue.values.events import Done, Failed, TextDelta
 from duologue.values.messages import user
-from duologue.values.requests import ChatRequest
+from duologue.values.requests import ChatRequest, ModelCard
 from duologue.wire import worker_protocol
 from duologue.worker.inbox import ControlInbox
 from duologue.worker.language import LanguageService
@@ -57,3 +57,26 @@ async def test_a_call_is_for_another_worker():
         await service().run_session(
             worker_protocol.Open(1, 0, CallSetup()), ControlInbox(), lambda event: anyio.lowlevel.checkpoint()
         )
+
+
+class _Changing:
+    """An engine whose model turns out to be another one."""
+
+    card = ModelCard("m", "remote", 100)
+
+    async def watch(self, changed):
+        changed(ModelCard("m", "remote", 200))
+
+
+async def test_what_changes_about_its_model_is_reported():
+    reports = []
+    status = WorkerLifecycle("w")
+    one = LanguageService(
+        worker_protocol.LoadSpec("w", "remote", "m"), status, lambda: reports.append(status.report())
+    )
+    await one.watch()
+    assert reports == [], "there is no engine yet"
+    one.engine = _Changing()  # type: ignore[assignment]
+    status.ready(one.engine.card)
+    await one.watch()
+    assert [report.card.context for report in reports] == [200]

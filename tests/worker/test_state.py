@@ -17,6 +17,17 @@ def test_ready_brings_the_card():
     assert status.report().card == card
 
 
+def test_the_card_of_a_model_may_change_while_it_is_ready():
+    status = WorkerLifecycle("w")
+    card = ModelCard("m", "remote", 100)
+    status.changed(card)
+    assert status.card is None
+    status.ready(card)
+    better = ModelCard("m", "remote", 200)
+    status.changed(better)
+    assert (status.report().state, status.report().card) == ("ready", better)
+
+
 def test_failed_keeps_the_sentence():
     status = WorkerLifecycle("w")
     status.failed("bad_file", "The file is broken.")

@@ -7,7 +7,7 @@ Sessions program against these; `registry` loads the engines that implement them
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol, runtime_checkable
@@ -131,6 +131,15 @@ class ChatEngine(Protocol):
     def chat(self, slot: int, request: ChatRequest) -> AbstractAsyncContextManager[AsyncIterator[Event]]: ...
 
     async def close(self) -> None: ...
+
+
+@runtime_checkable
+class WatchedEngine(Protocol):
+    """An engine whose card may change while it runs."""
+
+    async def watch(self, changed: Callable[[ModelCard], None]) -> None:
+        """Watch what the card depends on, until cancelled or for nothing; `changed` is called with each new card."""
+        ...
 
 
 LanguageEngine = PromptEngine | ChatEngine

@@ -59,9 +59,11 @@ class Worker:
         self.started = time.time()
 
     async def run(self) -> None:
-        """Load the engines, then watch the event loop: while a model loads, its library holds the interpreter."""
+        """Load the engines, then watch them and the event loop: while a model loads, its library holds the interpreter."""
         await self.service.load()
-        await watch_loop(self._stalled)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self.service.watch)
+            await watch_loop(self._stalled)
 
     def _stalled(self, seconds: float) -> None:
         self.stalls += 1

@@ -6,11 +6,12 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 
-from duologue.engines.contracts import LanguageEngine
+from duologue.engines.contracts import LanguageEngine, WatchedEngine
 from duologue.errors import Unavailable, Unsupported
 from duologue.sessions.chat.chat import count, reply
 from duologue.sessions.speech.speech_task import SendEvent
 from duologue.values.events import Failed
+from duologue.values.requests import ModelCard
 from duologue.wire import worker_protocol
 from duologue.worker.connection import Emit
 from duologue.worker.inbox import ControlInbox
@@ -32,6 +33,15 @@ class LanguageService:
     async def load(self) -> None:
         """Load the engine, reporting to the gateway."""
         self.engine = await load(self._load_spec, self._status, self._report)
+
+    async def watch(self) -> None:
+        """Report what changes about the engine's model, until cancelled."""
+        if isinstance(self.engine, WatchedEngine):
+            await self.engine.watch(self._changed)
+
+    def _changed(self, card: ModelCard) -> None:
+        self._status.changed(card)
+        self._report()
 
     async def generate(self, begin: worker_protocol.Begin, emit: Emit) -> None:
         """Write one reply into `emit`, ending with exactly one terminal event."""

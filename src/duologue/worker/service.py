@@ -17,6 +17,10 @@ class WorkerService(Protocol):
         """Load what the load spec names, reporting to the gateway."""
         ...
 
+    async def watch(self) -> None:
+        """Report what changes about the engines after loading, until cancelled; return where nothing does."""
+        ...
+
     async def generate(self, begin: worker_protocol.Begin, emit: Emit) -> None:
         """Run one generation: its events go into `emit`, the last one is its only terminal event."""
         ...

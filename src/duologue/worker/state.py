@@ -47,6 +47,11 @@ class WorkerLifecycle:
         self._enter("ready")
         self.card, self.detail, self.progress = card, "", None
 
+    def changed(self, card: ModelCard) -> None:
+        """What the loaded model can do has changed, as far as is known."""
+        if self.state == "ready":
+            self.card = card
+
     def failed(self, code: str, detail: str) -> None:
         """Loading failed; `detail` is a sentence for the user."""
         self._enter("failed")

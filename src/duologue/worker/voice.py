@@ -86,6 +86,9 @@ class VoiceService:
             seats=self._seats,
         )
 
+    async def watch(self) -> None:
+        """Nothing of the engines changes."""
+
     async def load(self) -> None:
         """Load the engines one after the other. Each is reported; one that fails leaves the others usable."""
         engines = self.engines

@@ -18,6 +18,7 @@ from starlette.routing import Route
 
 from duologue.engines.contracts import ChatEngine
 from duologue.engines.openai_remote import engine as remote_module
+from duologue.engines.openai_remote import known_model
 from duologue.engines.openai_remote.engine import RemoteEngine, load
 from duologue.errors import StartFailed, Unsupported
 from duologue.values.events import (
@@ -522,7 +523,7 @@ class TestLoading:
     async def test_an_upstream_that_does_not_answer_does_not_hold_up_the_start(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(remote_module, "MODELS_TIMEOUT", 0.05)
+        monkeypatch.setattr(known_model, "MODELS_TIMEOUT", 0.05)
         with socket.create_server(("127.0.0.1", 0)) as deaf:
             engine = await load({"url": f"http://127.0.0.1:{deaf.getsockname()[1]}"})
             assert "does not answer" in engine.card.warnings[0]
@@ -541,6 +542,79 @@ class TestLoading:
     async def test_a_wrong_option_is_a_sentence(self, options: dict[str, object], sentence: str) -> None:
         with pytest.raises(StartFailed, match=sentence):
             await load(options)
+
+
+class TestAskedAgain:
+    """An upstream comes and goes while the server runs, and its model may change."""
+
+    @staticmethod
+    async def next_card(
+        engine: RemoteEngine, act: Callable[[], Awaitable[object]] = anyio.lowlevel.checkpoint
+    ) -> ModelCard:
+        """The first card that watching reports, after `act`."""
+        cards: list[ModelCard] = []
+        with anyio.fail_after(PATIENCE):
+            async with anyio.create_task_group() as tasks:
+
+                def changed(card: ModelCard) -> None:
+                    cards.append(card)
+                    tasks.cancel_scope.cancel()
+
+                tasks.start_soon(engine.watch, changed)
+                await anyio.wait_all_tasks_blocked()
+                await act()
+        return cards[0]
+
+    async def test_its_model_is_known_and_named_once_it_answers(
+        self, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(remote_module, "EVERY_WHILE_DOWN", 0.01)
+        listed = {"data": [{"id": "m", "owned_by": "library"}]}
+        upstream.models = JSONResponse({"error": "starting"}, 503)
+        upstream.elsewhere["/api/show"] = {"capabilities": ["completion", "vision"]}
+        engine = await load({"url": upstream.url})
+        assert (engine.card.name, engine.card.untold) == ("127.0.0.1", ("image",))
+        upstream.models = listed
+        card = await self.next_card(engine)
+        assert (card.name, card.modalities, card.warnings) == ("m", ("text", "image"), ())
+        assert engine.card == card
+        await engine.close()
+
+    async def test_what_its_model_can_do_is_asked_at_intervals(
+        self, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(remote_module, "EVERY", 0.01)
+        engine = await load({"url": upstream.url})
+        upstream.models = {"data": [{"id": "first", "max_model_len": 8192, "input_modalities": ["image"]}]}
+        card = await self.next_card(engine)
+        assert (card.context, card.modalities) == (8192, ("text", "image"))
+        await engine.close()
+
+    async def test_a_reply_that_finds_it_back_has_it_asked_at_once(self, upstream: Upstream) -> None:
+        models, upstream.models = upstream.models, JSONResponse({"error": "starting"}, 503)
+        engine = await load({"url": upstream.url, "model": "first"})
+        assert engine.card.warnings
+        upstream.models = models
+        card = await self.next_card(engine, lambda: ask(engine))
+        assert (card.warnings, card.context) == ((), 4096)
+        await engine.close()
+
+    async def test_a_reply_that_cannot_reach_it_has_it_asked_at_once(self) -> None:
+        upstream = Upstream()
+        async with anyio.create_task_group() as running:
+            running.start_soon(upstream.run)
+            engine = await load({"url": upstream.url})
+            upstream.stop()
+        card = await self.next_card(engine, lambda: failure(engine))
+        assert "cannot be reached" in card.warnings[0]
+        assert card.context == 4096, "what it said before holds"
+        await engine.close()
+
+    async def test_the_models_of_a_connected_server_are_the_gateways_to_ask(self, upstream: Upstream) -> None:
+        engine = await load({"url": upstream.url, "several": True})
+        await engine.watch(lambda card: None)
+        assert upstream.keys == []
+        await engine.close()
 
 
 class TestWhatAModelTakes:

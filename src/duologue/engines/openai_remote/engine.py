@@ -1,18 +1,19 @@
 """Any OpenAI-compatible server as a chat engine: vLLM, SGLang, Ollama, LM Studio, llama.cpp, or another Duologue.
 
 Loaded by `registry`. Owns the connection: one client, a request for each reply, closed when the reply is left, so that the
-upstream stops too. `request` makes what is sent, `stream` parses what comes back. An upstream that is down when the server
-starts does not prevent the start; requests then report what is wrong.
+upstream stops too. `request` makes what is sent, `stream` parses what comes back, `known_model` asks what the model can do. An upstream that is
+down when the server starts does not prevent the start; requests then report what is wrong, and it is asked again.
 """
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from difflib import get_close_matches
 from typing import Any, Literal
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlunsplit
 
 import anyio
 import httpx
@@ -21,6 +22,7 @@ from msgspec import Struct
 
 from duologue.engines.openai_remote.connected_address import refuse_credentials_address
 from duologue.engines.openai_remote.error_text import error_message, mask, read_beginning
+from duologue.engines.openai_remote.known_model import KnownModel, ask, card_of
 from duologue.engines.openai_remote.refused_part import refused_part
 from duologue.engines.openai_remote.reply_sound import ReplySound
 from duologue.engines.openai_remote.request import chat_body, check, estimate_tokens, media_size, unapplied
@@ -28,18 +30,22 @@ from duologue.engines.openai_remote.response_json import json_of
 from duologue.engines.openai_remote.server_kinds import ServerKind, server_kind
 from duologue.engines.openai_remote.stream import DONE, MAX_LINE, EventLines, ReplyTranslator, UpstreamError
 from duologue.errors import Busy, ContextExceeded, EngineFailed, Problem, StartFailed
-from duologue.models.upstream_models import kind_of, model_of, questions, with_answers
+from duologue.notifier import Notifier
 from duologue.threads import encoding
 from duologue.values.audio import SPOKEN_RATE
 from duologue.values.events import Event, Failed, Started
 from duologue.values.requests import ChatRequest, ModelCard, UpstreamModel
 from duologue.values.upstream_url import parse_upstream_url, shown_url
 
+log = logging.getLogger(__name__)
+
 SLOTS = 8
 CONNECT_TIMEOUT = 10.0
 """Seconds to reach the upstream."""
-MODELS_TIMEOUT = 5.0
-"""Seconds the start waits for the upstream's list of models."""
+EVERY = 60.0
+"""Seconds between two questions about the model, as with connected servers."""
+EVERY_WHILE_DOWN = 15.0
+"""The same while the upstream does not answer."""
 READ_TIMEOUT = 600.0
 """Seconds an upstream may send nothing: servers read long prompts without a word."""
 LONGEST_LIST = 8 * 1024 * 1024
@@ -48,9 +54,7 @@ LONGEST_DETAIL = 4 * 1024 * 1024
 """Bytes of what a server says elsewhere about its models."""
 LARGE = 256 * 1024
 """Bytes of pictures, sound and video from which on a request is written in a thread."""
-UNTOLD = ("image",)
-"""What is passed on to a model of which nobody says what it takes: nearly all that see take pictures in the same way, and
-sound can be written down instead."""
+UNREACHABLE = "upstream_unreachable"
 OVERFLOWS = (
     "context_length_exceeded",
     "maximum context length",
@@ -59,7 +63,6 @@ OVERFLOWS = (
 )
 
 
-TOOL_VERBS = ("tools", "tool_choice")
 Kind = Literal["text", "image", "audio", "video"]
 
 
@@ -87,44 +90,10 @@ async def load(options: Mapping[str, object]) -> RemoteEngine:
     """An engine on the upstream named by `options` (see `RemoteOptions`). Raises StartFailed for an impossible URL
     or option; an upstream that does not answer is a warning on the card."""
     settings = _parse_options(options)
-    upstream = Upstream(settings.url, settings.key, settings.slots)
-    if settings.several:
-        return _engine(upstream, settings, UpstreamModel(""))
-    try:
-        with anyio.fail_after(MODELS_TIMEOUT):
-            models = await upstream.models()
-    except (Problem, TimeoutError) as error:
-        sentence = error.message if isinstance(error, Problem) else f"{upstream.shown} does not answer."
-        return _engine(upstream, settings, UpstreamModel(settings.model), (sentence,))
-    model = settings.model or next(iter(models), "")
-    settings = msgspec.structs.replace(settings, kind=settings.kind or kind_of(models.values()))
-    known = await _details(upstream, settings.kind, model_of(model, models.get(model, {})))
-    warnings: tuple[str, ...] = ()
-    if not models:
-        warnings = (f"{upstream.shown} lists no models; load one there.",)
-    elif model not in models:
-        warnings = (
-            f"{upstream.shown} does not list the model {model!r}. It has: {', '.join(list(models)[:10])}.",
-        )
-    return _engine(upstream, settings, known, warnings)
-
-
-async def _details(upstream: Upstream, kind: str, model: UpstreamModel) -> UpstreamModel:
-    """The model with what its server says elsewhere, if it says it in time."""
-    answers: list[bytes] = []
-    with anyio.move_on_after(MODELS_TIMEOUT):
-        for path, body in (asked := questions(kind, (model,))):
-            answers.append(await upstream.detail(path, body))
-        if asked:
-            return next(iter(with_answers(kind, (model,), answers)), model)
-    return model
-
-
-def _engine(
-    upstream: Upstream, settings: RemoteOptions, model: UpstreamModel, warnings: tuple[str, ...] = ()
-) -> RemoteEngine:
-    kind = server_kind(settings.kind)
-    return RemoteEngine(upstream, model.name, _card(settings, kind, model, warnings), kind, settings)
+    engine = RemoteEngine(Upstream(settings.url, settings.key, settings.slots), settings)
+    if not settings.several:
+        await engine.ask()
+    return engine
 
 
 def _parse_options(options: Mapping[str, object]) -> RemoteOptions:
@@ -143,39 +112,15 @@ def _parse_options(options: Mapping[str, object]) -> RemoteOptions:
     return settings
 
 
-def _card(
-    options: RemoteOptions, kind: ServerKind, model: UpstreamModel, warnings: tuple[str, ...]
-) -> ModelCard:
-    """Nothing is claimed: what a model takes is in the settings, or its server says it."""
-    host = urlsplit(options.url).hostname or "upstream"
-    told = model.modalities if options.modalities is None else ("text", *options.modalities)
-    return ModelCard(
-        name=options.name or model.name or host,
-        engine="remote",
-        context=options.context or model.context or 0,
-        slots=options.slots,
-        description=f"{model.name or 'a model'} at {host}",
-        modalities=tuple(dict.fromkeys(told or ("text",))),
-        untold=UNTOLD if told is None else (),
-        outputs=tuple(dict.fromkeys(("text", *(options.outputs or model.outputs)))),
-        verbs=tuple(verb for verb in kind.verbs if model.tools is not False or verb not in TOOL_VERBS),
-        sampling=tuple(kind.fields),
-        warnings=warnings,
-        device="cpu",
-    )
-
-
 class RemoteEngine:
     """A model on another server. Implements `contracts.ChatEngine`."""
 
-    def __init__(
-        self, upstream: Upstream, model: str, card: ModelCard, kind: ServerKind, options: RemoteOptions
-    ) -> None:
+    def __init__(self, upstream: Upstream, options: RemoteOptions) -> None:
         self._upstream = upstream
-        self._model = model
-        self._card = card
-        self._kind = kind
-        self._voice, self._rate = options.voice, options.rate
+        self._options = options
+        self._known = KnownModel(UpstreamModel(options.model), options.kind)
+        self._kind, self._card = server_kind(options.kind), card_of(options, self._known)
+        self._hurry = Notifier()
 
     @property
     def card(self) -> ModelCard:
@@ -191,6 +136,33 @@ class RemoteEngine:
     async def close(self) -> None:
         await self._upstream.close()
 
+    async def ask(self) -> None:
+        """Ask the upstream what its model is and can do. What cannot be found out becomes a warning on the card."""
+        self._known = await ask(self._upstream, self._options, self._known)
+        self._kind, self._card = server_kind(self._known.kind), card_of(self._options, self._known)
+
+    async def watch(self, changed: Callable[[ModelCard], None]) -> None:
+        """Ask again now and then, sooner while the upstream does not answer and once a reply finds that this has changed."""
+        if self._options.several:
+            return  # the gateway asks for the models of a connected server
+        while True:
+            hurry = self._hurry.pending()
+            with anyio.move_on_after(EVERY if self._known.answers else EVERY_WHILE_DOWN):
+                await hurry.wait()
+            before = self._card
+            try:
+                await self.ask()
+            except Exception:
+                # Whatever it answers, replies go on.
+                log.exception("the upstream %s could not be asked for its model", self._upstream.shown)
+            if self._card != before:
+                changed(self._card)
+
+    def _note(self, answers: bool) -> None:
+        """Whether the upstream answered a reply. Once for each: a server may answer and have no list of models."""
+        if answers != self._known.answers:
+            self._hurry.notify()
+
     async def _events(self, request: ChatRequest) -> AsyncGenerator[Event, None]:
         name = request.model if request.upstream_model else self._card.name
         yield Started(name, self._card.context)
@@ -199,24 +171,25 @@ class RemoteEngine:
                 async for event in events:
                     yield event
         except Problem as problem:
+            if problem.code == UNREACHABLE:
+                self._note(answers=False)
             problem = refused_part(problem, request)
             yield Failed(problem.code, problem.message, problem.status, problem.param)
 
     async def _reply(self, request: ChatRequest) -> AsyncGenerator[Event, None]:
-        model = request.upstream_model
-        if not model:
-            model = self._model = self._model or await self._upstream.first_model()
+        model = request.upstream_model or self._known.model.name or await self._upstream.first_model()
         translator = ReplyTranslator(
             time.perf_counter(),
             estimate_tokens(request),
             unapplied(request, self._kind),
-            None if request.speak_as is None else ReplySound(self._rate),
+            None if request.speak_as is None else ReplySound(self._options.rate),
         )
         body = await self._body(request, model)
         async with aclosing(self._upstream.stream(body)) as stream:
             async for data in stream:
                 for event in self._translate(translator, data):
                     yield event
+        self._note(answers=True)
         last = translator.finished(time.perf_counter())
         if last is None:
             raise self._upstream.failed("ended the reply in the middle")
@@ -225,8 +198,8 @@ class RemoteEngine:
 
     async def _body(self, request: ChatRequest, model: str) -> bytes:
         if media_size(request) > LARGE:  # the replies beside this one go on
-            return await encoding(_encoded, request, model, self._kind, self._voice)
-        return _encoded(request, model, self._kind, self._voice)
+            return await encoding(_encoded, request, model, self._kind, self._options.voice)
+        return _encoded(request, model, self._kind, self._options.voice)
 
     def _translate(self, translator: ReplyTranslator, data: bytes) -> list[Event]:
         try:
@@ -336,7 +309,7 @@ class Upstream:
         return EngineFailed(
             f"The upstream {self.shown} cannot be reached ({reason}). Check that it runs, that the URL is right, and "
             "that this machine may reach it.",
-            code="upstream_unreachable",
+            code=UNREACHABLE,
             status=502,
         )
 

@@ -265,6 +265,7 @@ class Pool:
         self._slot_released.notify()
 
     def worker_changed(self) -> None:
+        self._order()  # an upstream that was down may have told the name of its model only now
         self._on_change()
 
     # ---- counting
