@@ -94,7 +94,7 @@ class Server:
         while True:
             status = await self.get("/status")
             busy = status["slots_busy"] or status["seats_busy"] or status["queue_length"]
-            if status["idle_workers"] == 1 and status["seats_total"] and not busy:
+            if status["idle_workers"] == status["total_workers"] == 2 and status["seats_total"] and not busy:
                 return
             if time.monotonic() > end:
                 kinds = ("idle_workers", "slots_busy", "seats_total", "seats_busy", "queue_length")

@@ -16,6 +16,7 @@ from duologue.gateway.admin.status import (
     voice_row,
     waiting,
     worker_row,
+    worker_rows,
 )
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.scheduler import Scheduler
@@ -174,15 +175,35 @@ def test_a_model_that_nobody_has_is_offline(pool):
     assert card_state(pool, card) == {"state": "offline", "detail": "", "progress": None}
 
 
-def test_no_worker_is_idle_while_every_seat_is_taken(pool, clock):
+@pytest.mark.parametrize(("kind", "status"), [("omni_duplex", "duplex_active"), ("call", "busy_voice")])
+def test_no_worker_is_idle_while_every_seat_is_taken(pool, clock, kind, status):
+    come_up(pool, "w0")
+    come_up(pool, "w1")
+    pool.scheduler.request("chat", "m", 0.0)
     seats = Pool([LoadSpec("voice", "voice", "voice")], Scheduler(7), clock=clock)
+    seats.workers["voice"].state = "ready"
     seats.scheduler.worker_ready("voice", "voice", 2, 0.0)
-    ready = sum(view.state == "ready" for view in pool.workers.values())
-    seats.scheduler.request("a", "voice", 0.0, kind="omni_duplex")
-    assert overview(pool, seats)["idle_workers"] == ready
-    seats.scheduler.request("b", "voice", 0.0, kind="omni_duplex")
+    seats.scheduler.request("a", "voice", 0.0, kind=kind)
+    assert statuses(pool, seats) == ["busy_chat", "idle", status]
+    assert overview(pool, seats)["idle_workers"] == 1
+    seats.scheduler.request("b", "voice", 0.0, kind=kind)
+    assert statuses(pool, seats) == ["busy_chat", status, status]
+    assert overview(pool, seats)["idle_workers"] == 0
+
+
+def statuses(pool: Pool, seats: Pool) -> list[str]:
+    return [row["status"] for row in worker_rows(pool, seats)]
+
+
+def test_every_worker_is_counted_once_the_voice_too(pool, clock):
+    come_up(pool, "w0")
+    pool.workers["w1"].state = "failed"
+    seats = Pool([LoadSpec("voice", "voice", "voice")], Scheduler(7), clock=clock)
+    seats.workers["voice"].state = "loading"
     body = overview(pool, seats)
-    assert (body["idle_workers"], body["busy_workers"]) == (0, ready)
+    kinds = ("idle", "busy", "duplex", "loading", "error", "offline")
+    assert [body[f"{kind}_workers"] for kind in kinds] == [1, 0, 0, 1, 1, 0]
+    assert body["total_workers"] == len(worker_rows(pool, seats)) == 3
 
 
 def test_the_voice_lends_seats_and_no_slots(pool, clock):
@@ -192,7 +213,7 @@ def test_the_voice_lends_seats_and_no_slots(pool, clock):
     seats.scheduler.worker_ready("voice", "voice", 32, 0.0)
     seats.scheduler.request("a", "voice", 0.0, kind="call")
     body = overview(pool, seats)
-    assert (body["seats_total"], body["seats_busy"], body["total_workers"]) == (32, 1, 2)
+    assert (body["seats_total"], body["seats_busy"], body["total_workers"]) == (32, 1, 3)
     assert [task["request_type"] for task in body["running_tasks"]] == ["call"]
     row = voice_row(seats, view)
     assert (row["worker_id"], row["status"]) == ("voice", "busy_voice")
@@ -252,7 +273,23 @@ async def test_a_place_in_the_queue_can_be_given_up(pool):
         with pool.lease("m", user="ada") as own, pool.lease("m", user="bob") as other:
             answers = [await client.delete(f"/api/queue/{lease.ticket}") for lease in (own, own, other)]
     assert [answer.status_code for answer in answers] == [200, 404, 404]
-    assert answers[0].json() == {"cancelled": own.ticket}
+    assert answers[0].json() == {"cancelled": own.ticket, "success": True}
+
+
+@pytest.mark.anyio
+async def test_one_place_in_the_queue_can_be_asked_for(pool):
+    app, seats = FastAPI(), Pool([LoadSpec("voice", "voice", "voice")], Scheduler(7))
+    served: dict[str, Any] = {"auth_required": lambda: False, "metrics": str, "limits": {}}
+    app.include_router(router(pool, build=None, speech=SpeechService(seats), **served))
+    seats.scheduler.worker_ready("voice", "voice", 1, 0.0)
+    for ticket in "ab":
+        seats.scheduler.request(ticket, "voice", 0.0, kind="audio_duplex")
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client:
+        waits, runs = [(await client.get(f"/api/queue/{ticket}")).json() for ticket in "ba"]
+    assert waits["found"] is True
+    place = waits["ticket"]
+    assert (place["ticket_id"], place["position"], place["request_type"]) == ("b", 1, "audio_duplex")
+    assert runs == {"found": False, "message": "No request is waiting with the ticket 'a'."}
 
 
 async def refuse(request: Request, problem: Problem) -> JSONResponse:

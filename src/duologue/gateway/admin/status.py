@@ -30,6 +30,8 @@ STATES = ("ready", "loading", "offline", "stopping", "failed")
 """The states of a worker, the best first."""
 DUPLEX = frozenset({"omni_duplex", "audio_duplex"})
 """The kinds of work that are duplex sessions."""
+IN_DUPLEX, IN_CALL = "duplex_active", "busy_voice"
+"""The statuses of a worker that serves duplex sessions, also paused ones, and of one that serves only other work of the voice."""
 BUILD_HEADER = "Duologue-Build"
 """The header in which a page sends its build."""
 
@@ -79,15 +81,8 @@ def router(
     @routes.get("/workers", summary="Every worker")
     async def workers() -> dict[str, Any]:
         """Every worker."""
-        rows = [worker_row(pool, view) for view in pool.workers.values()]
-        if (seats := voice.seats) is not None:
-            rows += [voice_row(seats, view) for view in seats.workers.values()]
+        rows = worker_rows(pool, voice.seats)
         return {"total": len(rows), "workers": rows}
-
-    @routes.get("/api/queue", summary="Waiting and running requests")
-    async def queue() -> dict[str, Any]:
-        """The waiting and the running requests."""
-        return waiting(pool, voice.seats)
 
     @routes.get(
         "/metrics", response_class=PlainTextResponse, summary="Counters and histograms for Prometheus"
@@ -112,23 +107,34 @@ def router(
             "ui": {"defaults": dict(ui_defaults)},
         }
 
-    _add_cancel(routes, lambda: [pool] if voice.seats is None else [pool, voice.seats])
+    _add_queue(routes, pool, voice)
     return routes
 
 
-def _add_cancel(routes: APIRouter, pools: Callable[[], Sequence[Pool]]) -> None:
+def _add_queue(routes: APIRouter, pool: Pool, voice: SpeechService) -> None:
+    @routes.get("/api/queue", summary="Waiting and running requests")
+    async def queue() -> dict[str, Any]:
+        """The waiting and the running requests."""
+        return waiting(pool, voice.seats)
+
+    @routes.get("/api/queue/{ticket}", summary="One waiting request")
+    async def ticket(ticket: str) -> dict[str, Any]:
+        """The place of the request that waits with this ticket; `found` is false once it waits no longer."""
+        return place_of(ticket, pool, voice.seats)
+
     @routes.delete("/api/queue/{ticket}", summary="Cancel a waiting request")
     async def cancel(ticket: str, request: Request) -> dict[str, Any]:
         """Ends the request that waits with this ticket with `cancelled`. For its owner and admins."""
         person = request.scope.get("state", {})
         user = None if person.get("role", "admin") == "admin" else str(person.get("user", "local"))
-        if not any(each.cancel(ticket, user) for each in pools()):
+        pools = [pool] if voice.seats is None else [pool, voice.seats]
+        if not any(each.cancel(ticket, user) for each in pools):
             raise NotFound(
                 f"No request is waiting with the ticket {ticket[:64]!r}.",
                 code="ticket_not_found",
                 param="ticket",
             )
-        return {"cancelled": ticket}
+        return {"cancelled": ticket, "success": True}
 
 
 def is_outdated(request: Request, build: str | None) -> bool:
@@ -209,30 +215,24 @@ def card_state(pool: Pool, card: ModelCard) -> dict[str, Any]:
 
 
 def overview(pool: Pool, seats: Pool | None = None, gateway: GatewayRestarts | None = None) -> dict[str, Any]:
-    """The body of `/status`. Workers and slots are those of the models. Of the voice pool (`seats`) its seats are counted, and its workers
-    while they serve duplex sessions, including paused ones. `gateway` says how often the gateway fell, and how it did last."""
+    """The body of `/status`. Its workers are the rows of `/workers`, each counted once; slots are those of the models, seats those of the
+    voice (`seats`). `gateway` says how often the gateway fell, and how it did last."""
     gateway = gateway or GatewayRestarts()
     queue, views = pool.scheduler, list(pool.workers.values())
-    busy = [queue.busy(view.worker) for view in views]
-    ready = [view.state == "ready" for view in views]
-    seats_total = 0 if seats is None else sum(seats.scheduler.slots(name) for name in seats.workers)
-    seats_busy = 0 if seats is None else sum(seats.scheduler.busy(name) for name in seats.workers)
-    # Clients of duplex sessions read "idle" as: mine would begin at once. The models serve the sessions in the seats.
-    full = 0 < seats_total <= seats_busy
-    idle = sum(is_ready and not used and not full for is_ready, used in zip(ready, busy, strict=True))
+    statuses = [str(row["status"]) for row in worker_rows(pool, seats)]
     return {
         "gateway_healthy": True,
-        "total_workers": len(views),
-        "idle_workers": idle,
-        "busy_workers": sum(ready) - idle if full else sum(used > 0 for used in busy),
-        "duplex_workers": 0 if seats is None else len(_serving_duplex(seats)),
-        "loading_workers": sum(view.state == "loading" for view in views),
-        "error_workers": sum(view.state == "failed" for view in views),
-        "offline_workers": sum(view.state in ("offline", "stopping") for view in views),
+        "total_workers": len(statuses),
+        "idle_workers": statuses.count("idle"),
+        "busy_workers": sum(status.startswith("busy") for status in statuses),
+        "duplex_workers": statuses.count(IN_DUPLEX),
+        "loading_workers": statuses.count("loading"),
+        "error_workers": statuses.count("error"),
+        "offline_workers": statuses.count("offline") + statuses.count("stopping"),
         "slots_total": sum(queue.slots(view.worker) for view in views),
-        "slots_busy": sum(busy),
-        "seats_total": seats_total,
-        "seats_busy": seats_busy,
+        "slots_busy": sum(queue.busy(view.worker) for view in views),
+        "seats_total": 0 if seats is None else sum(seats.scheduler.slots(name) for name in seats.workers),
+        "seats_busy": 0 if seats is None else sum(seats.scheduler.busy(name) for name in seats.workers),
         "queue_length": len(queue.entries()) + (0 if seats is None else len(seats.scheduler.entries())),
         "max_queue_size": queue.limit,
         "restarts": sum(view.restarts for view in views),
@@ -259,6 +259,14 @@ def waiting(pool: Pool, seats: Pool | None = None) -> dict[str, Any]:
     }
 
 
+def place_of(ticket: str, pool: Pool, seats: Pool | None = None) -> dict[str, Any]:
+    """The body of `/api/queue/{ticket}`, with the fields of the MiniCPM-o demo."""
+    found = next((item for item in waiting(pool, seats)["items"] if item["ticket_id"] == ticket), None)
+    if found is not None:
+        return {"found": True, "ticket": found}
+    return {"found": False, "message": f"No request is waiting with the ticket {ticket[:64]!r}."}
+
+
 def _waiting(pool: Pool) -> list[dict[str, Any]]:
     queue, at = pool.scheduler, pool.now()
     since = {entry.ticket: entry for entry in queue.entries()}
@@ -266,6 +274,7 @@ def _waiting(pool: Pool) -> list[dict[str, Any]]:
         {
             "ticket_id": place.ticket,
             "request_type": since[place.ticket].kind,
+            "session_id": None,
             "model": since[place.ticket].model,
             "position": place.position,
             "estimated_wait_s": place.wait,
@@ -290,6 +299,19 @@ def _task_row(task: Task) -> dict[str, Any]:
         "elapsed_s": round(task.elapsed, 3),
         "estimated_remaining_s": round(task.remaining, 1),
     }
+
+
+def worker_rows(pool: Pool, seats: Pool | None = None) -> list[dict[str, Any]]:
+    """The rows of `/workers`: the models' workers, then that of the voice. Clients of duplex sessions read "idle" as: mine would begin at
+    once. The models serve the sessions in the seats, so none of their workers is idle while every seat is taken."""
+    rows = [worker_row(pool, view) for view in pool.workers.values()]
+    if seats is None:
+        return rows
+    total = sum(seats.scheduler.slots(name) for name in seats.workers)
+    if 0 < total <= sum(seats.scheduler.busy(name) for name in seats.workers):
+        status = IN_DUPLEX if _serving_duplex(seats) else IN_CALL
+        rows = [row | {"status": status} if row["status"] == "idle" else row for row in rows]
+    return rows + [voice_row(seats, view) for view in seats.workers.values()]
 
 
 def worker_row(pool: Pool, view: WorkerStatus) -> dict[str, Any]:
@@ -331,7 +353,7 @@ def voice_row(seats: Pool, view: WorkerStatus) -> dict[str, Any]:
     total, busy = row["slots_total"], row["slots_busy"]
     status = row["status"]
     if status == "busy_chat":
-        status = "duplex_active" if view.worker in _serving_duplex(seats) else "busy_voice"
+        status = IN_DUPLEX if view.worker in _serving_duplex(seats) else IN_CALL
     return row | {
         "status": status,
         "slots_total": 0,
