@@ -29,7 +29,9 @@ export class StoredVoice {
     const voice = this.chosen;
     if (voice === "") return "";
     const answer = await fetchVoices(this.#deps.fetch);
-    if (answer.kind !== "ok" || answer.value.voices.length === 0 || answer.value.voices.some(({ id }) => id === voice)) return voice;
+    if (answer.kind !== "ok" || answer.value.voices.length === 0) return voice;
+    const { voices, custom = [] } = answer.value;
+    if ([...voices, ...custom].some(({ id }) => id === voice)) return voice;
     this.onReplaced(voice);
     return "";
   }

@@ -13,7 +13,7 @@ beforeEach(() => {
   voices = ["anna", "ben"];
   asked = 0;
   said = [];
-  const fetch = async () => (asked++, Response.json({ voices: voices.map((id) => ({ id, name: id, language: "en", description: "" })), default: "ben" }));
+  const fetch = async () => (asked++, Response.json({ voices: voices.map((id) => ({ id, name: id, language: "en", description: "" })), custom: [{ id: "voice_1", name: "Me" }], default: "ben" }));
   stored = new StoredVoice({ fetch, chosen: () => chosen, sayReplaced: (voice) => void said.push(voice) });
 });
 
@@ -21,6 +21,14 @@ describe("the voice that was chosen", () => {
   it("begins a call while the server has it", async () => {
     expect(await stored.usable()).toBe("anna");
     expect(said).toEqual([]);
+  });
+
+  it("may be one that was recorded", async () => {
+    chosen = "voice_1";
+    expect(await stored.usable()).toBe("voice_1");
+    chosen = "voice_2";
+    expect(await stored.usable()).toBe("");
+    expect(said).toEqual(["voice_2"]);
   });
 
   it("is replaced by the server's default when its pack is gone, and that is said once", async () => {

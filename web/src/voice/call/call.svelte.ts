@@ -62,6 +62,7 @@ export class Call {
   /** The user wants this call recorded. */
   #wantsRecording = false;
   #recorded = $state(false);
+  #otherVoice = $state.raw<string | null>(null);
   readonly #approvals = new PendingApprovals();
   #playbackPosition = $state.raw<{ readonly reply: number; readonly heard: number } | null>(null);
   /** Something was said or typed, so the conversation is worth keeping. */
@@ -143,6 +144,11 @@ export class Call {
   /** The server records the call. */
   get recorded(): boolean {
     return this.#recorded;
+  }
+
+  /** The voice that speaks instead of the one that was asked for, empty if its name is unknown; null: that one speaks. */
+  get otherVoice(): string | null {
+    return this.#otherVoice;
   }
 
   /** The approval the reply waits for. */
@@ -290,6 +296,7 @@ export class Call {
   /** Discards all output of the lost connection. */
   #discardOutput(): void {
     this.#recorded = false;
+    this.#otherVoice = null;
     this.#playback.reset();
     this.#captions = this.#captions.withConnectionLost((reply) => this.heardMs(reply));
     this.#playbackPosition = null;
@@ -329,6 +336,9 @@ export class Call {
         return this.#approvals.remove(message.id);
       case "recording":
         return this.#onRecording(message.on, message.reason);
+      case "voice":
+        this.#otherVoice = message.voice;
+        return;
       case "history":
         return this.#deps.onConversationChanged();
       case "error":

@@ -36,7 +36,9 @@ export type ServerMessage =
   | { readonly type: "error"; readonly epoch: number; readonly code: string; readonly message: string; readonly param: string }
   | { readonly type: "queued"; readonly epoch: number; readonly position: number; readonly wait: number | null }
   | { readonly type: "queue_done"; readonly epoch: number }
-  | { readonly type: "recording"; readonly epoch: number; readonly on: boolean; readonly reason: string };
+  | { readonly type: "recording"; readonly epoch: number; readonly on: boolean; readonly reason: string }
+  /** Another voice speaks than was asked for; empty while its name is unknown. */
+  | { readonly type: "voice"; readonly epoch: number; readonly voice: string };
 
 export interface CallStart {
   readonly conversation: string | null;
@@ -135,6 +137,8 @@ function callMessage(fields: JsonObject, epoch: number): ServerMessage | null {
       return { type, epoch };
     case "recording":
       return { type, epoch, on: fields["on"] === true, reason: text(fields["reason"]) };
+    case "voice":
+      return { type, epoch, voice: text(fields["voice"]) };
     default:
       return null;
   }

@@ -153,6 +153,17 @@ describe("a call", () => {
     expect(call.hasContent).toBe(true);
   });
 
+  it("knows which voice speaks instead of the one that was asked for, until it calls again", async () => {
+    await connected();
+    expect(call.otherVoice).toBe(null);
+    server().send("voice", { voice: "low", voice_note: "There is no such voice." });
+    expect(call.otherVoice).toBe("low");
+    server().send("voice", { voice: null, voice_note: "There is no such voice." });
+    expect(call.otherVoice).toBe("");
+    server().listener.onClose(1006, "");
+    expect(call.otherVoice).toBe(null);
+  });
+
   it("lets by what it does not know and what is stale", async () => {
     await connected();
     server().listener.onText("nonsense");

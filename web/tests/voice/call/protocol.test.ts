@@ -13,6 +13,7 @@ describe("a message of the server", () => {
     expect(read({ type: "reply_done", epoch: 1, reply_id: 4, text: "a", unheard: "b", ending: "interrupted" })).toEqual({ type: "reply_done", epoch: 1, reply: 4, text: "a", unheard: "b", ending: "interrupted" });
     expect(read({ type: "queue_update", epoch: 0, position: 2, estimated_wait_s: 12.5 })).toEqual({ type: "queued", epoch: 0, position: 2, wait: 12.5 });
     expect(read({ type: "queued", position: 1, estimated_wait_s: null })).toMatchObject({ wait: null });
+    expect(read({ type: "voice", epoch: 0, voice: "low", voice_note: "No such voice." })).toEqual({ type: "voice", epoch: 0, voice: "low" });
     expect(read({ type: "error", epoch: 0, code: "busy", message: "No.", param: null })).toEqual({ type: "error", epoch: 0, code: "busy", message: "No.", param: "" });
   });
 

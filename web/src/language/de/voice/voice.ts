@@ -84,6 +84,7 @@ export const voice: VoiceWords = {
   chatLeft: "Du hast den Chat vor dem Transkribieren verlassen. Geh zurück und versuche es erneut, oder verwirf die Nachricht.",
 
   speechBroke: "Die Wiedergabe wurde unterbrochen.",
+  otherVoice: (voice) => (voice === "" ? "Die gewählte Stimme ist in diesem Anruf nicht verfügbar. Die Standardstimme spricht." : `Die gewählte Stimme ist in diesem Anruf nicht verfügbar. Es spricht ${voice}.`),
   voiceGone: (voice) => `Die Stimme ${voice} gibt es auf diesem Server nicht mehr. Die Standardstimme spricht stattdessen.`,
   codeBlock: "Code.",
 

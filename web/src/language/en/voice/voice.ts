@@ -90,6 +90,7 @@ const english = {
   chatLeft: "You left the chat before this was transcribed. Go back and try again, or discard it.",
 
   speechBroke: "Playback was interrupted.",
+  otherVoice: (voice: string) => (voice === "" ? "The chosen voice isn’t available in this call. The default voice speaks." : `The chosen voice isn’t available in this call. ${voice} speaks.`),
   voiceGone: (voice: string) => `The voice ${voice} is no longer on this server. The default voice speaks instead.`,
   codeBlock: "Code.",
 

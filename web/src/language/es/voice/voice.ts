@@ -84,6 +84,7 @@ export const voice: VoiceWords = {
   chatLeft: "Saliste del chat antes de que terminara la transcripción. Vuelve e inténtalo de nuevo, o descártala.",
 
   speechBroke: "Se interrumpió la reproducción.",
+  otherVoice: (voice) => (voice === "" ? "La voz elegida no está disponible en esta llamada. Habla la voz predeterminada." : `La voz elegida no está disponible en esta llamada. Habla ${voice}.`),
   voiceGone: (voice) => `La voz ${voice} ya no está en este servidor. Habla la voz predeterminada en su lugar.`,
   codeBlock: "Código.",
 

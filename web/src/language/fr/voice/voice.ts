@@ -82,6 +82,7 @@ export const voice: VoiceWords = {
   chatLeft: "Vous avez quitté le chat avant la transcription. Revenez-y et réessayez, ou supprimez le message.",
 
   speechBroke: "La lecture a été interrompue.",
+  otherVoice: (voice) => (voice === "" ? "La voix choisie n’est pas disponible dans cet appel. La voix par défaut parle." : `La voix choisie n’est pas disponible dans cet appel. ${voice} parle.`),
   voiceGone: (voice) => `La voix ${voice} n’est plus sur ce serveur. La voix par défaut parle à sa place.`,
   codeBlock: "Code.",
 
