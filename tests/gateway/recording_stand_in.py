@@ -32,7 +32,7 @@ class Looker:
     def stop(self, reason: str) -> None:
         self.on_end(reason)
 
-    def close(self, *, play_out: bool = False) -> None:
+    def close(self) -> None:
         self.closed.set()
 
 

@@ -5,7 +5,7 @@ from array import array
 
 import pytest
 
-from duologue.media.call_sound import CallSoundEncoder
+from duologue.media.call_sound import LARGEST_START, CallSoundEncoder, has_sound
 
 av = pytest.importorskip("av", reason="PyAV is not installed: calls are not recorded")
 
@@ -63,3 +63,29 @@ def test_sides_of_different_length_end_in_silence():
     encoder.feed(bytes(32_000), b"")
     left, right = decoded(encoder.finish())
     assert len(left) == len(right) == pytest.approx(48_000, abs=960)
+
+
+def test_sound_that_comes_all_at_once_is_the_same_file():
+    caller, reply = burst(16_000, 5, 24, 25), burst(24_000, 12, 23, 25)
+    once, bit = CallSoundEncoder(), CallSoundEncoder()
+    whole = once.feed(caller, reply) + once.finish()
+    seconds = b"".join(
+        bit.feed(caller[at * 32_000 :][:32_000], reply[at * 48_000 :][:48_000]) for at in range(25)
+    )
+    for one, other in zip(decoded(whole), decoded(seconds + bit.finish()), strict=True):
+        assert loud(one) == pytest.approx(loud(other), abs=0.006)
+
+
+def test_a_file_has_sound_once_its_first_page_is_whole():
+    """What is left of a recording whose server was killed in its first seconds plays nothing."""
+    encoder = CallSoundEncoder()
+    ogg = encoder.feed(bytes(32_000), bytes(48_000))
+    assert not has_sound(ogg)
+    while not has_sound(ogg):
+        ogg += encoder.feed(bytes(32_000), bytes(48_000))
+    assert decoded(ogg)[0]
+    first = next(size for size in range(len(ogg) + 1) if has_sound(ogg[:size]))
+    assert not has_sound(ogg[: first - 1])
+    assert first <= LARGEST_START
+    for other in (b"", b"OggS", b"OggS" + bytes(22) + b"\xff", b"RIFF" + bytes(100), ogg[1:]):
+        assert not has_sound(other)

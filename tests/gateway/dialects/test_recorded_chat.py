@@ -28,17 +28,8 @@ from duologue.wire.chat import decode
 SOUND = b"\1\0" * 800
 
 
-class Closed(Looker):
-    """How it was closed."""
-
-    play_out: bool | None = None
-
-    def close(self, *, play_out: bool = False) -> None:
-        self.play_out = play_out
-
-
-async def recorded(message: Message, *events: Event) -> Closed:
-    observer = Closed(lambda reason: None)
+async def recorded(message: Message, *events: Event) -> Looker:
+    observer = Looker(lambda reason: None)
     chat = RecordedChat(observer)
     await chat.ask(message)
     chat.take(events)
@@ -46,7 +37,7 @@ async def recorded(message: Message, *events: Event) -> Closed:
     return observer
 
 
-def of(observer: Closed, kind: type) -> list[Any]:
+def of(observer: Looker, kind: type) -> list[Any]:
     return [each for each in observer.seen if isinstance(each, kind)]
 
 
@@ -67,14 +58,14 @@ async def test_the_reply_is_heard_to_its_end():
     assert len(of(observer, call_events.ReplyAudioStarted)) == 1
     assert [each.pcm for each in of(observer, call_events.ReplyAudio)] == [SOUND, SOUND]
     assert observer.seen[-1] == call_events.AssistantSaid(0, 1, "One two.")
-    assert observer.play_out is True
+    assert observer.closed.is_set()
 
 
 @pytest.mark.anyio
 async def test_a_reply_that_was_cancelled_is_heard_up_to_there():
     observer = await recorded(user("Hi"), TextDelta("One "), AudioDelta(SOUND))
     assert observer.seen[-1] == call_events.AssistantSaid(0, 1, "One ", ending="interrupted")
-    assert observer.play_out is False
+    assert observer.closed.is_set()
 
 
 async def asked(serve: Any, lookers: Lookers, **fields: Any) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ import pytest
 
 from duologue.gateway.recordings.recorder import Recorder
 from duologue.values import call_events
+from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES, SPOKEN_RATE
 from duologue.values.messages import ImagePart
 
 HEARD = call_events.MicrophoneAudio(b"\1\0" * 1600)
@@ -103,3 +104,25 @@ def test_pictures_are_counted(clock: Clock):
     recorder.close()
     assert recorder.frames == 2
     assert recorder.take().frames == (b"one", b"two")
+
+
+def test_a_chat_of_any_length_is_recorded_whole(clock: Clock):
+    """A long reply is made faster than it is spoken; its rest waited for its time in memory, until that ended as a slow disk."""
+    minute = 60 * SPOKEN_RATE * SAMPLE_BYTES
+    asked = call_events.MicrophoneAudio(bytes(18 * 60 * HEARD_RATE * SAMPLE_BYTES))
+    recorder, ends = a_recorder(clock, at_once=True, chat=True)
+    recorder.client_sent(asked)
+    heard = said = 0
+    recorder.server_sent([call_events.ReplyAudioStarted(0, 1)])
+    for _ in range(20):
+        recorder.server_sent([call_events.ReplyAudio(0, 1, bytes(minute))])
+        clock.at += 1
+        piece = recorder.take()
+        heard, said = heard + len(piece.caller), said + len(piece.reply)
+        assert recorder.pending < minute
+    recorder.close()
+    piece = recorder.take()
+    heard, said = heard + len(piece.caller), said + len(piece.reply)
+    assert (recorder.ended, ends) == ("ended", [])
+    assert said * HEARD_RATE == heard * SPOKEN_RATE
+    assert recorder.duration // 60_000 == 38

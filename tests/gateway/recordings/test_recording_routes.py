@@ -130,6 +130,18 @@ async def test_the_sound_of_one_that_runs_is_not_there_yet(server: Server):
     assert (await server.get(f"/{id}")).json()["ended"] == ""
 
 
+async def test_a_recording_that_was_cut_off_at_its_beginning_has_no_sound(server: Server):
+    id = await server.record()
+    sound = server.service.files(id).sound
+    sound.write_bytes(sound.read_bytes()[:200])
+    for left in (True, False):
+        if not left:
+            sound.unlink()
+        for path in ("/sound", "/sound?format=webm"):
+            response = await server.get(f"/{id}{path}")
+            assert (response.status_code, response.json()["error"]["code"]) == (404, "nothing_recorded")
+
+
 async def test_the_waveform_fits_the_screen(server: Server):
     id = await server.record()
     wave = (await server.get(f"/{id}/peaks?bins=10")).json()

@@ -86,6 +86,18 @@ async def test_nobody_else_has_it(opened: Open):
         assert await service.list("anna")
 
 
+async def test_of_a_chat_all_is_recorded_that_was_sent(opened: Open):
+    async with opened() as service:
+        recorder = await service.start("anna", "chat", marks=False, at_once=True)
+        recorder.server_sent(
+            [call_events.ReplyAudioStarted(0, 1), call_events.ReplyAudio(0, 1, bytes(96_000))]
+        )
+        recorder.close()
+        with anyio.fail_after(20):
+            await recorder.written.wait()
+        assert recorder.duration >= 2000
+
+
 async def test_a_deleted_recording_is_gone_with_its_files(opened: Open):
     async with opened() as service:
         id = await a_recording(service)

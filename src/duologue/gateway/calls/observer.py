@@ -36,8 +36,8 @@ class CallObserver(Protocol):
         """Its owner wants no more of the call recorded."""
         ...
 
-    def close(self, *, play_out: bool = False) -> None:
-        """The call is over. `play_out`: what was sent is still heard by the client."""
+    def close(self) -> None:
+        """The call is over."""
         ...
 
 

@@ -17,8 +17,7 @@ log = logging.getLogger(__name__)
 
 
 class RecordedChat:
-    """Tells `observer` of one request as if it were a call of one turn. Nobody reports what was played: sound counts as heard from
-    when it was made."""
+    """Tells `observer` of one request as if it were a call of one turn. Nobody reports what was played: all of it counts as heard."""
 
     def __init__(self, observer: CallObserver) -> None:
         self.id = observer.id
@@ -53,10 +52,10 @@ class RecordedChat:
                     self._done = event.finish != "cancelled"
 
     def close(self) -> None:
-        """The request is over. A reply that was not cancelled is heard to its end."""
+        """The request is over."""
         ending: call_events.Ending = "spoken" if self._done else "interrupted"
         self._tell(call_events.AssistantSaid(0, 1, self._text, ending=ending))
-        self._observer.close(play_out=self._done)
+        self._observer.close()
 
     def _said(self, text: str, *, typed: bool) -> None:
         self._tell(call_events.UserSaid(0, 1, text, typed))

@@ -23,7 +23,8 @@ TITLE = 80
 
 
 class Recorder:
-    """One recording that runs. `marks`: the client reports what it has played. `on_end` is called once when it ends by itself.
+    """One recording that runs. `marks`: the client reports what it has played; `chat`: it is a chat's, with all of the asked sound at
+    once, and of the reply what is sent counts as heard. `on_end` is called once when it ends by itself.
 
     Its time begins with the first thing the server sends, because a call that waits in a queue has not begun; with `at_once` it
     begins now.
@@ -37,6 +38,7 @@ class Recorder:
         now: Callable[[], float],
         on_end: Callable[[RecordingEnd], None] = lambda reason: None,
         at_once: bool = False,
+        chat: bool = False,
         most_pending: int = MOST_PENDING,
     ) -> None:
         self.id = id
@@ -49,9 +51,12 @@ class Recorder:
         """Set when all of it is in its files and the database knows its end."""
         self._marks, self._now, self._most_pending = marks, now, most_pending
         self._on_end = on_end
-        self._timeline: Timeline | None = Timeline(now(), marks=marks) if at_once else None
-        self._play_out = False
+        self._chat = chat
+        self._timeline: Timeline | None = self._new_timeline() if at_once else None
         self._finished_at: float | None = None
+
+    def _new_timeline(self) -> Timeline:
+        return Timeline(self._now(), marks=self._marks, heard_when_sent=self._chat)
 
     @property
     def pending(self) -> int:
@@ -69,13 +74,16 @@ class Recorder:
         """The client sent this."""
         if self._timeline is not None and not self.ended:
             self._timeline.client_sent(control, self._now())
+            if self._chat and isinstance(control, call_events.MicrophoneAudio):
+                # It comes all at once, and its request had no more than it may.
+                self._most_pending += len(control.pcm)
             self._check()
 
     def server_sent(self, events: Sequence[CallEvent]) -> None:
         """The client was sent these, in order."""
         if self.ended:
             return
-        self._timeline = self._timeline or Timeline(self._now(), marks=self._marks)
+        self._timeline = self._timeline or self._new_timeline()
         self._timeline.server_sent(events, self._now())
         for event in events:
             if isinstance(event, call_events.UserSaid) and not self.title:
@@ -89,9 +97,8 @@ class Recorder:
             self.frames += 1
             self._check()
 
-    def close(self, *, play_out: bool = False) -> None:
-        """The call is over. `play_out`: what was sent is still heard."""
-        self._play_out = play_out
+    def close(self) -> None:
+        """The call is over."""
         self._on_end = lambda reason: None
         self._end("ended")
 
@@ -117,5 +124,5 @@ class Recorder:
         if self._timeline is None:
             return SettledPiece()
         if self._finished_at is not None:
-            return self._timeline.finish(self._finished_at, play_out=self._play_out)
+            return self._timeline.finish(self._finished_at)
         return self._timeline.take(self._now())

@@ -24,6 +24,7 @@ from duologue.gateway.recordings.recording_files import ENTRIES, FRAMES, PEAKS
 from duologue.gateway.recordings.service import RecordingService
 from duologue.http.json_api import answer, flag, nothing, user_of, whole_number
 from duologue.http.openapi import documented
+from duologue.media.call_sound import LARGEST_START, has_sound
 from duologue.media.recordings import to_webm
 from duologue.threads import disk_io, encoding
 from duologue.values.recordings import StoredRecording
@@ -130,11 +131,14 @@ def _add_sound(routes: APIRouter, service: RecordingService) -> None:
         if flag(request, "download"):
             headers["content-disposition"] = _attachment(row, kind)
         files = service.files(id)
+        if not has_sound(await disk_io(files.read, files.sound.name, 0, LARGEST_START)):
+            raise NotFound(
+                "This recording has no sound: it ended before its first second was written. Delete it.",
+                code="nothing_recorded",
+            )
         if kind == "webm":
             sound = await disk_io(files.read, files.sound.name)
             return Response(await encoding(to_webm, sound), headers=headers, media_type="audio/webm")
-        if not await disk_io(files.sound.exists):
-            raise NotFound("This recording has no sound.", code="recording_not_found")
         return FileResponse(files.sound, headers=headers, media_type="audio/ogg")
 
     @routes.get(

@@ -189,7 +189,7 @@ class ReplyTrack:
                 return
 
     def play_out(self) -> None:
-        """Everything that was sent is heard, however long it takes: the recording ends, but not the playback."""
+        """Everything that was sent counts as heard, one after another."""
         for reply in self._replies.values():
             if reply.waiting and not reply.cut and not reply.closed:
                 self._hear(reply, reply.waiting, max(self._cursor, self.sound.end))

@@ -127,7 +127,9 @@ class RecordingService:
                 f"The folder of the recordings cannot be written: {error.strerror or error}.",
                 code="storage_unavailable",
             ) from None
-        recorder = Recorder(row.id, marks=marks, now=self._now, on_end=on_end, at_once=at_once)
+        recorder = Recorder(
+            row.id, marks=marks, now=self._now, on_end=on_end, at_once=at_once, chat=kind == "chat"
+        )
         self._running[row.id] = (row, recorder)
         assert self._tasks is not None
         self._tasks.start_soon(self._write, row, recorder, files)

@@ -56,12 +56,15 @@ def spoken(heard: int) -> int:
 
 
 class Timeline:
-    """One recording. `at` is in seconds of any origin and never falls. `marks`: the client reports what it has played."""
+    """One recording. `at` is in seconds of any origin and never falls. `marks`: the client reports what it has played.
+    `heard_when_sent`: what was sent counts as heard, however far it is ahead of time; otherwise the rest of a long reply, which is made
+    faster than it is spoken, would wait in memory for its time."""
 
-    def __init__(self, at: float, *, marks: bool) -> None:
+    def __init__(self, at: float, *, marks: bool, heard_when_sent: bool = False) -> None:
         self._clock = RecordingClock(at)
         self._caller = SparseTrack()
         self._replies = ReplyTrack(marks=marks)
+        self._heard_when_sent = heard_when_sent
         self._entries: list[Entry] = []
         self._frames: list[bytes] = []
         self._frame_bytes = 0
@@ -155,16 +158,22 @@ class Timeline:
 
     def take(self, at: float) -> SettledPiece:
         """What is settled by now. Call it about once a second."""
+        if self._heard_when_sent:
+            self._replies.play_out()
+            return self._piece(self._end(at) // QUANTUM * QUANTUM)
         self._replies.advance(self._now(at))
         return self._piece((self._clock.position(at) - LAG) // QUANTUM * QUANTUM)
 
-    def finish(self, at: float, *, play_out: bool = False) -> SettledPiece:
-        """The rest, at the end. `play_out`: what was sent and not heard yet still will be."""
+    def finish(self, at: float) -> SettledPiece:
+        """The rest, at the end."""
         self._replies.hang_up(self._now(at))
-        if play_out:
+        if self._heard_when_sent:
             self._replies.play_out()
-        end = max(self._clock.position(at), self._caller.end, -(-self._replies.sound.end * 2 // 3))
-        return self._piece(-(-end // QUANTUM) * QUANTUM)
+        return self._piece(-(-self._end(at) // QUANTUM) * QUANTUM)
+
+    def _end(self, at: float) -> int:
+        """Where the clock stands, or the sound of a side ends that is ahead of it."""
+        return max(self._clock.position(at), self._caller.end, -(-self._replies.sound.end * 2 // 3))
 
     def _piece(self, until: int) -> SettledPiece:
         until = max(until, self._caller.taken)

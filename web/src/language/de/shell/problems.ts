@@ -18,6 +18,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   nothing_said: "Dieser Chat ist noch leer.",
   queue_full: "Die Warteschlange ist voll. Versuche es in ein paar Minuten noch einmal.",
   recording_forbidden: "Dieser Anruf kann nicht aufgenommen werden: Aufnahmen sind hier abgeschaltet, oder der Chat ist temporär.",
+  nothing_recorded: "Diese Aufnahme hat keinen Ton: Sie wurde gleich zu Beginn abgebrochen.",
   recording_not_found: "Diese Aufnahme gibt es nicht mehr.",
   recording_running: "Diese Aufnahme läuft noch. Sie kann abgespielt werden, sobald sie beendet ist.",
   recording_unavailable: "Dieser Server kann nicht aufnehmen; ihm fehlt ein Paket.",

@@ -18,6 +18,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   nothing_said: "Aún no hay mensajes en este chat.",
   queue_full: "La cola del servidor está llena. Inténtalo de nuevo en unos minutos.",
   recording_forbidden: "Esta llamada no se puede grabar: la grabación está desactivada aquí, o el chat es temporal.",
+  nothing_recorded: "Esta grabación no tiene sonido: se cortó justo al empezar.",
   recording_not_found: "Esta grabación ya no existe.",
   recording_running: "Esta grabación sigue en curso. Podrá reproducirse cuando termine.",
   recording_unavailable: "Este servidor no puede grabar: le falta un paquete.",

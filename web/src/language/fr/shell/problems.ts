@@ -18,6 +18,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   nothing_said: "Ce chat ne contient encore aucun message.",
   queue_full: "La file d’attente du serveur est pleine. Réessayez dans quelques minutes.",
   recording_forbidden: "Cet appel ne peut pas être enregistré : l’enregistrement est désactivé ici, ou la discussion est temporaire.",
+  nothing_recorded: "Cet enregistrement n’a pas de son : il a été coupé dès le début.",
   recording_not_found: "Cet enregistrement n’existe plus.",
   recording_running: "Cet enregistrement est en cours. Il pourra être lu une fois terminé.",
   recording_unavailable: "Ce serveur ne peut pas enregistrer : il lui manque un paquet.",
