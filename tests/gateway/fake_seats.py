@@ -9,18 +9,23 @@ from typing import Any
 import anyio
 
 from duologue.gateway.scheduling.scheduler import Moved
-from duologue.values.call_events import CallControl, CallSetup
+from duologue.values.call_events import CallControl, CallSessionEnded, CallSetup, TranscriptText
 from duologue.values.events import Done, Event, Failed, TextDelta
 from duologue.values.requests import ChatRequest
+from duologue.values.speech import Transcript, TranscriptionRequest
 
 
 class FakeLease:
-    def __init__(self, places: Sequence[Moved] = ()) -> None:
+    """`writes_down`: what it makes of a recording that is transcribed in it before its call; None: it fails."""
+
+    def __init__(self, places: Sequence[Moved] = (), *, writes_down: str | None = None) -> None:
         self.ticket = "q_1"
+        self.idle = 1
         self.request: CallSetup | None = None
+        self.transcribed: list[TranscriptionRequest] = []
         self.controls: list[CallControl] = []
         self.gone = False
-        self._places = places
+        self._places, self._writes_down = places, writes_down
         self._events: list[Any] = []
         self._arrived = anyio.Event()
         self._sent = anyio.Event()
@@ -29,7 +34,17 @@ class FakeLease:
         for place in self._places:
             yield place
 
-    def begin(self, choice: int, request: CallSetup, request_id: str) -> None:
+    def begin(self, choice: int, request: CallSetup | TranscriptionRequest, request_id: str) -> None:
+        assert self.idle == 1
+        self.idle = 0
+        if isinstance(request, TranscriptionRequest):
+            self.transcribed.append(request)
+            if self._writes_down is None:
+                self.say(Failed("engine_failed", "It broke.", 500))
+            else:
+                said = TranscriptText(transcript=Transcript(self._writes_down))
+                self.say(said, CallSessionEnded())
+            return
         self.request = request
         self._sent.set()
 
@@ -39,6 +54,9 @@ class FakeLease:
         return True
 
     async def take(self) -> list[tuple[int, Any]]:
+        if self.transcribed and self.request is None and not self._events:
+            self.idle = 1  # a seat is free a moment after the last event, which wakes who waits for that
+            return []
         while not self._events:
             self._arrived = anyio.Event()
             await self._arrived.wait()

@@ -37,7 +37,7 @@ WORD = 4800
 
 
 class Seats(StandIn):
-    """Lends any number of seats. `hold`: after the first sound, or text, nothing more comes until it is set. `fails`: how
+    """Lends any number of seats; `full`: none, who asks for one waits for ever. `hold`: after the first sound, or text, nothing more comes until it is set. `fails`: how
     the work ends, after its first sound."""
 
     def __init__(
@@ -47,10 +47,11 @@ class Seats(StandIn):
         state: str = "ready",
         fails: Problem | Failed | None = None,
         refuses: Problem | None = None,
+        full: bool = False,
     ) -> None:
         self.workers = {"voice": WorkerStatus("voice", "voice", "voice", "cpu", state=state, speech=card)}
         self.texts = list(texts)
-        self.fails, self.refuses = fails, refuses
+        self.fails, self.refuses, self.full = fails, refuses, full
         self.hold: anyio.Event | None = None
         self.requests: list[SpeechRequest | TranscriptionRequest] = []
         self.kinds: list[str] = []
@@ -81,6 +82,8 @@ class Seat:
     async def places(self) -> AsyncGenerator[None]:
         if self._seats.refuses is not None:
             raise self._seats.refuses
+        if self._seats.full:
+            await anyio.sleep_forever()
         for _ in ():
             yield
 

@@ -3,6 +3,7 @@ another one."""
 
 import math
 from collections.abc import AsyncGenerator
+from typing import Any
 
 import anyio
 import pytest
@@ -360,7 +361,8 @@ async def test_how_a_call_is_to_be_may_be_said_once_it_has_its_seat():
     fixture = RunningCall(seat, another)
     asked = anyio.Event()
 
-    async def prepare(setup: CallSetup) -> CallSetup:
+    async def prepare(setup: CallSetup, lent: Any) -> CallSetup:
+        assert lent is seat
         await asked.wait()
         return CallSetup(voice="low")
 

@@ -77,6 +77,34 @@ async def test_a_speaker_that_cannot_imitate_a_recording_says_who_speaks(open_se
     assert seat.request.sample is None
 
 
+BY_TEXT = msgspec.structs.replace(CARD, clones=True, clones_by_text=True)
+"""A speaker that must know what is said in a recording."""
+
+
+async def test_what_is_said_in_a_recording_is_written_down_in_the_sessions_own_seat(open_server: Open):
+    """Sessions that held every seat and waited for another one to have it written down blocked each other for good."""
+    sound = tone(16_000, 1.5)
+    seat, others = Seat(writes_down="good morning"), Seats(card=BY_TEXT, full=True)
+    async with open_server(seat, speech=SpeechService(others)) as server, server.connect() as caller:
+        prepared = await caller.prepares(ref_audio_base64=base64.b64encode(to_float32(sound)).decode())
+        assert prepared["voice_note"] == CLONED
+        assert (await caller.speaks())["current_time"] == 1
+    assert [(each.pcm, others.kinds) for each in seat.transcribed] == [(sound, [])]
+    assert seat.request is not None
+    assert seat.request.sample == VoiceSample(sound, "good morning")
+
+
+async def test_a_recording_that_cannot_be_written_down_does_not_end_the_session(open_server: Open):
+    recording = base64.b64encode(to_float32(tone(16_000, 1.5))).decode()
+    seat, speech = Seat(), SpeechService(Seats(card=BY_TEXT))
+    async with open_server(seat, speech=speech) as server, server.connect() as caller:
+        note = (await caller.prepares(ref_audio_base64=recording))["voice_note"]
+        assert note.endswith("could not be written down. The voice low speaks instead.")
+        assert (await caller.speaks())["current_time"] == 1
+    assert seat.request is not None
+    assert seat.request.sample is None
+
+
 async def test_who_waits_is_told_where_and_may_prepare_meanwhile(open_server: Open):
     seat = Seat([Moved("q_1", 2, 8.0, 2), Moved("q_1", 1, 4.0, 2)])
     async with open_server(seat) as server, server.connect() as caller:

@@ -52,7 +52,7 @@ TOO_MUCH_HELD = (
 )
 CONVERSATION_DELETED = "The conversation of this call was deleted, so the call has ended."
 
-Prepare = Callable[[CallSetup], Awaitable[CallSetup]]
+Prepare = Callable[[CallSetup, Lease], Awaitable[CallSetup]]
 
 
 class CallEnded(Exception):
@@ -65,7 +65,8 @@ class CallEnded(Exception):
 class Call:
     """From its first seat to its end. `run` returns or raises CallEnded when it is over.
 
-    `kind` is the queue's name for its seat; `prepare` is awaited once the first seat is there, and completes the setup.
+    `kind` is the queue's name for its seat; `prepare` is awaited once the first seat is there, and completes the setup; it
+    may use the seat for something else before.
     """
 
     def __init__(
@@ -203,7 +204,7 @@ class Call:
                 self.active_at = anyio.current_time()
                 self.seated_at = min(self.seated_at, self.active_at)
                 if self._prepare is not None:
-                    setup, self._prepare = await self._prepare(setup), None
+                    setup, self._prepare = await self._prepare(setup, lease), None
                 self.replies.language = "de" if setup.language.lower().startswith("de") else "en"
                 lease.begin(0, setup, self._request_id)
                 self._lease = lease

@@ -25,6 +25,7 @@ from duologue.gateway.calls.duplex_recording import DuplexRecording
 from duologue.gateway.calls.history import EphemeralHistory
 from duologue.gateway.calls.voice_socket import LAST_MESSAGE_TIMEOUT, LAST_REPLY_TIMEOUT, CallServices
 from duologue.gateway.models.registry import admit
+from duologue.gateway.scheduling.lease import Lease
 from duologue.gateway.scheduling.voice_seats import NO_VOICE
 from duologue.gateway.speech.voice_choice import VoiceChoice
 from duologue.http.error_responses import problem_body
@@ -216,21 +217,21 @@ class DuplexSession:
                 await self.end(REFUSED, ended.problem.code, duplex.error_message(ended.problem))
         self._scope.cancel()
 
-    async def _begin(self, setup: CallSetup) -> CallSetup:
-        """The call has its seat: wait for the client's `prepare`."""
+    async def _begin(self, setup: CallSetup, seat: Lease) -> CallSetup:
+        """The call has its seat: wait for the client's `prepare`, and write down in the seat what is said in its recording."""
         await self._prepare_arrived.wait()
-        prepare = self._prepare
+        while not self._prepared:
+            prepare = self._prepare
+            assert prepare is not None
+            choice = await self._services.with_text(self._voice, prepare.language, self._request_id, seat)
+            self._prepared = self._prepare is prepare  # unless another one came meanwhile
         assert prepare is not None
         assert self._card is not None
-        self._prepared = True
-        await self._tell_prepared(prepare, self._card, note=self._voice.note)
-        sample = self._voice.sample
-        if sample is not None and self._services.speech is not None:
-            sample = await self._services.speech.with_text(sample, prepare.language, self._request_id)
+        await self._tell_prepared(prepare, self._card, note=choice.note)
         return replace(
             setup,
-            voice=self._voice.voice,
-            sample=sample,
+            voice=choice.voice,
+            sample=choice.sample,
             speed=prepare.speed,
             language=prepare.language or setup.language,
         )
@@ -259,7 +260,7 @@ class DuplexSession:
             elif now - self.lost_at > RECONNECT_TIMEOUT:
                 log.info("duplex session %s was not taken over", self._request_id)
                 await self.end(NORMAL, "lost")
-            elif not self._prepared and now - self._call.seated_at > PREPARE_TIMEOUT:
+            elif not self._prepare_arrived.is_set() and now - self._call.seated_at > PREPARE_TIMEOUT:
                 await self._limit("session_unprepared", "The session was never prepared. Send prepare first.")
             elif self._paused_at == math.inf and now - self._call.active_at > settings.idle_s:
                 await self._limit(

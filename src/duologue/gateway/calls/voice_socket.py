@@ -28,6 +28,7 @@ from duologue.gateway.calls.history import CallHistory, EphemeralHistory, Stored
 from duologue.gateway.calls.observer import CallObserver, CallRecordings
 from duologue.gateway.calls.prefill_ahead import ReadAhead
 from duologue.gateway.models.registry import ModelRegistry, admit
+from duologue.gateway.scheduling.lease import Lease
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.voice_seats import NO_VOICE
 from duologue.gateway.speech.service import SpeechService
@@ -114,14 +115,16 @@ class CallServices:
             note = f"{problem.message} The voice {spoken_by or 'that is the default'} speaks instead."
             return VoiceChoice(default, None, spoken_by, note)
 
-    async def with_text(self, choice: VoiceChoice, language: str, request_id: str) -> VoiceChoice:
+    async def with_text(
+        self, choice: VoiceChoice, language: str, request_id: str, seat: Lease | None = None
+    ) -> VoiceChoice:
         """The voice with what is said in its recording, where the speaker must know that: written down once, instead of being
-        missed at each clause. Where it cannot be, the default voice speaks, and a note says so."""
+        missed at each clause, in `seat` if the call has one already. Where it cannot be, the default voice speaks, and a note says so."""
         if self.speech is None or choice.sample is None:
             return choice
         sample = choice.sample
         try:
-            sample = await self.speech.with_text(sample, language, request_id) or sample
+            sample = await self.speech.with_text(sample, language, request_id, seat) or sample
         except Problem as problem:
             log.info("the recording of a voice could not be transcribed: %s", problem.message)
         card = self.speech.card

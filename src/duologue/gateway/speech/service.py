@@ -185,16 +185,25 @@ class SpeechService:
         return msgspec.structs.replace(default, sample=sample), VoiceChoice(default.voice, sample, name, note)
 
     async def with_text(
-        self, sample: VoiceSample | None, language: str, request_id: str
+        self, sample: VoiceSample | None, language: str, request_id: str, seat: Lease | None = None
     ) -> VoiceSample | None:
-        """The recording with what is said in it, where the speaker needs that and a recogniser can write it down. Waits for a
-        seat. Raises Problem."""
+        """The recording with what is said in it, where the speaker needs that and a recogniser can write it down. That is done in
+        `seat`, where the caller has one: if everybody with a seat waited for another one, nobody would ever get it. Raises
+        Problem."""
         card = self.card
         if sample is None or sample.text or card is None or not card.clones_by_text:
             return sample
         if card.recogniser.standing != "ready":
             return sample
-        transcript = await self.transcribe(sample.pcm, request_id, language)
+        if seat is None:
+            transcript = await self.transcribe(sample.pcm, request_id, language)
+        else:
+            try:
+                transcript = await self._transcribe_in(seat, sample.pcm, request_id, language)
+            finally:
+                # The seat is free for what follows only once the worker has said so, also where this failed.
+                while not seat.idle:
+                    await seat.take()
         return msgspec.structs.replace(sample, text=transcript.text)
 
     def _with_language(self, request: SpeechRequest) -> SpeechRequest:
@@ -261,14 +270,16 @@ class SpeechService:
     ) -> Transcript:
         """Transcribe a short recording (16-bit mono, 16 kHz). Waits for the user's turn and a seat. Raises Problem."""
         self.require_recogniser()
-        request = TranscriptionRequest(pcm, language or self.settings.language)
         async with self._recogniser(user) as lease:
-            lease.begin(0, request, request_id)
-            transcript = Transcript("")
-            async for event in _events(lease):
-                if isinstance(event, call_events.TranscriptText) and event.transcript is not None:
-                    transcript = event.transcript
-            return transcript
+            return await self._transcribe_in(lease, pcm, request_id, language)
+
+    async def _transcribe_in(self, seat: Lease, pcm: bytes, request_id: str, language: str) -> Transcript:
+        seat.begin(0, TranscriptionRequest(pcm, language or self.settings.language), request_id)
+        transcript = Transcript("")
+        async for event in _events(seat):
+            if isinstance(event, call_events.TranscriptText) and event.transcript is not None:
+                transcript = event.transcript
+        return transcript
 
     @asynccontextmanager
     async def _recogniser(self, user: str) -> AsyncIterator[Lease]:
