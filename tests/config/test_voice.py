@@ -62,3 +62,7 @@ def test_the_end_of_turns_is_judged_by_sound_where_a_file_is_named_and_only_ther
         "model": "smart-turn.onnx",
         "models": "/data/models",
     }
+
+
+def test_a_recorded_voice_as_the_default_is_none_of_the_synthesisers():
+    assert VoiceSettings(voice="voice_1").engine_options()["speaker"] == {"engine": "espeak"}

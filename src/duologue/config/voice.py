@@ -12,6 +12,7 @@ from pydantic import Field, SecretStr
 
 from duologue.config.device import Device
 from duologue.config.section import Section
+from duologue.values.custom_voice import is_custom
 
 DetectorName = Literal["silero", "energy"]
 RecogniserName = Literal["pocketsphinx", "scripted", "whisper", "sherpa", "qwen", "llama", "remote"]
@@ -75,7 +76,10 @@ class VoiceSettings(Section):
         default=None,
         description="Whether voice is enabled; empty: yes if its libraries are installed or other engines are set.",
     )
-    voice: str = Field(default="", description="The default voice; empty: the first one of the synthesiser.")
+    voice: str = Field(
+        default="",
+        description="The default voice, one of the synthesiser or the id of a recorded one that is shared; empty: the first one of the synthesiser. If it is gone, that one speaks and a note says so.",
+    )
     language: str = Field(
         default="", description="The language callers are assumed to speak; empty: the engine's default."
     )
@@ -100,13 +104,19 @@ class VoiceSettings(Section):
     )
     session_s: Seconds = Field(default=7200, description="Maximum length of a call, in seconds.")
 
+    @property
+    def loaded_voice(self) -> str:
+        """The default voice, if it is one of the synthesiser."""
+        return "" if is_custom(self.voice) else self.voice
+
     def engine_options(self, models: Path | None = None) -> dict[str, object]:
         """The options passed to a voice worker, as plain values. `models` is the folder in which weights are looked up by name."""
         place = {"models": str(models) if models else "", "device": self.device.replace("auto", "")}
         return {
             "detector": {"engine": self.detector.engine, **self.detector.options},
             "recogniser": _options(self.recogniser, place),
-            "speaker": _options(self.speaker, place) | ({"voice": self.voice} if self.voice else {}),
+            "speaker": _options(self.speaker, place)
+            | ({"voice": self.loaded_voice} if self.loaded_voice else {}),
             "turn_end": _turn_end_options(self.turn_end, place["models"]),
             "seats": self.seats,
             "device": self.device,

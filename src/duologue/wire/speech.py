@@ -163,6 +163,9 @@ def _engine(kind: Literal["speaker", "recogniser"], card: SpeechCard | None) -> 
 def voice_list(card: SpeechCard | None, default: str = "", custom: Iterable[CustomVoice] = ()) -> bytes:
     """The body of GET /v1/audio/voices. `custom`: the recorded voices that the user may speak with."""
     voices = card.voices if card is not None else ()
+    custom = list(custom)
+    if voices and default not in {*(voice.name for voice in voices), *(voice.id for voice in custom)}:
+        default = ""
     return msgspec.json.encode(
         {
             "voices": [

@@ -458,6 +458,25 @@ async def test_what_is_said_in_a_recorded_voice_is_written_down_once_at_the_call
     assert told.endswith(note)
 
 
+@pytest.mark.parametrize(
+    ("asked", "default"), [("", "voice_gone"), ("voice_too", "voice_gone"), ("", "of-another-pack")]
+)
+async def test_a_default_voice_that_is_gone_does_not_end_the_call(
+    ring: Ring, memory: Any, clock: Any, asked: str, default: str
+):
+    library = VoiceLibrary(most=1)
+    library.use(Store(memory, clock).custom_voices)
+    settings, seat = VoiceSettings(voice=default), FakeLease()
+    async with ring(seat, settings=settings, speech=SpeechService(Seats(), settings, library)) as caller:
+        await caller.says("start", voice=asked)
+        told = (await caller.hears_until("voice"))[-1]
+        assert (told["voice"], told["voice_note"].endswith("The voice low speaks instead.")) == ("low", True)
+        await caller.says("text", text="hi")
+        await seat.until(1)
+    assert seat.request is not None
+    assert (seat.request.voice, seat.request.sample) == ("", None)
+
+
 async def test_a_recogniser_that_fails_does_not_end_the_call(ring: Ring, memory: Any, clock: Any):
     library = VoiceLibrary(most=1)
     library.use(Store(memory, clock).custom_voices)

@@ -263,6 +263,33 @@ async def test_a_voice_by_its_id_is_its_owners(memory, clock):
     assert caught.value.code == "voice_not_found"
 
 
+async def test_the_default_voice_may_be_a_recorded_one_and_another_speaks_once_it_is_gone(memory, clock):
+    library = VoiceLibrary(most=1)
+    library.use(Store(memory, clock).custom_voices)
+    voice = await library.add("anna", wav_file(SOUND), name="Me", statement="Yes.", text="")
+    speech = SpeechService(Seats(card=CLONING), VoiceSettings(voice=voice.id), library)
+    for asked in ("", "default"):
+        request, choice = await speech.choose_voice(SpeechRequest("one", asked), "anna")
+        assert (request.voice, request.sample) == ("", VoiceSample(SOUND))
+        assert (choice.name, choice.note) == (voice.id, "")
+    assert (await speech.choose_voice(SpeechRequest("one", "high"), "anna"))[0].voice == "high"
+    not_his = await speech.choose_voice(SpeechRequest("one"), "ben")
+    await library.delete("anna", voice.id, admin=False)
+    for request, choice in (not_his, await speech.choose_voice(SpeechRequest("one"), "anna")):
+        assert (request.voice, request.sample, choice.name) == ("", None, "low")
+        assert choice.note.endswith("(setting voice.voice) is not available. The voice low speaks instead.")
+
+
+async def test_a_default_voice_that_the_speaker_does_not_have_is_replaced():
+    speech = SpeechService(Seats(), VoiceSettings(voice="of-another-pack"))
+    request, choice = await speech.choose_voice(SpeechRequest("one"), "anna")
+    assert (request.voice, choice.name, "voice low speaks instead" in choice.note) == ("", "low", True)
+    assert speech.view()["default_voice"] == "low"
+    # Nothing is known of a speaker that is loading.
+    loading = SpeechService(Seats(card=None, state="loading"), VoiceSettings(voice="high"))
+    assert (await loading.choose_voice(SpeechRequest("one"), "anna"))[0].voice == "high"
+
+
 async def test_what_is_said_in_a_recording_is_written_down_where_the_speaker_must_know_it():
     card = msgspec.structs.replace(CLONING, clones_by_text=True)
     for sample, text, kinds in (

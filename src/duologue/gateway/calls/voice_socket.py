@@ -104,16 +104,15 @@ class CallServices:
     ) -> VoiceChoice:
         """The voice of a call. A name that there is no voice for is no reason to refuse the call: the default voice speaks, and
         a note says so. Raises BadRequest or TooLarge for a recording that cannot be used."""
-        default = self.settings.voice
         if self.speech is None:
-            return VoiceChoice(voice or default)
+            return VoiceChoice(voice or self.settings.voice)
         request = SpeechRequest(voice=voice, language=language)
         try:
             return (await self.speech.choose_voice(request, user, recording))[1]
         except NotFound as problem:
-            spoken_by = self.speech.voice_for(SpeechRequest(voice=default, language=language))
-            note = f"{problem.message} The voice {spoken_by or 'that is the default'} speaks instead."
-            return VoiceChoice(default, None, spoken_by, note)
+            default = (await self.speech.choose_voice(SpeechRequest(language=language), user))[1]
+            note = f"{problem.message} The voice {default.name or 'that is the default'} speaks instead."
+            return msgspec.structs.replace(default, note=note)
 
     async def with_text(
         self, choice: VoiceChoice, language: str, request_id: str, seat: Lease | None = None

@@ -14,12 +14,12 @@ import msgspec
 
 from duologue.config.voice import VoiceSettings
 from duologue.decoder.service import decode
-from duologue.errors import Problem, Unavailable, Unsupported
+from duologue.errors import NotFound, Problem, Unavailable, Unsupported
 from duologue.fair_lane import FairLane
 from duologue.gateway.scheduling.lease import Lease
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.voice_seats import NO_VOICE, SEAT
-from duologue.gateway.speech.voice_choice import CLONED, VoiceChoice, spoken_instead
+from duologue.gateway.speech.voice_choice import CLONED, VoiceChoice, default_gone, spoken_instead
 from duologue.gateway.speech.voice_library import VoiceLibrary
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.media.voice_sample import voice_sample_of
@@ -50,6 +50,8 @@ TRANSCRIPTIONS = Refusal(
 )
 SHARE_OF_A_USER = 4
 """One user's transcriptions hold at most one of so many seats: a long recording holds its seat for minutes."""
+UNNAMED = ("", "default")
+"""What a request has as its voice that asks for no particular one."""
 UNUSABLE = ("absent", "failed")
 """The states of an engine that cannot be used."""
 
@@ -104,7 +106,7 @@ class SpeechService:
             "speaker": msgspec.to_builtins(card.speaker),
             "turn_end": msgspec.to_builtins(card.turn_end),
             "voices": msgspec.to_builtins(card.voices),
-            "default_voice": self.settings.voice or card.default_voice,
+            "default_voice": self.default_voice or card.default_voice,
             "clones": card.clones,
             "limited": card.limited,
             "languages": list(card.hears),
@@ -138,7 +140,17 @@ class SpeechService:
 
     def resolve_voice(self, name: str) -> str:
         """The name of the loaded voice that `name` stands for. Raises NotFound."""
-        return speech.resolve_voice(name, self.card, self.settings.voice)
+        return speech.resolve_voice(name, self.card, self.default_voice)
+
+    @property
+    def default_voice(self) -> str:
+        """The loaded voice of the settings. "" is the speaker's own: where they name none, a recorded one, or one that is gone."""
+        try:
+            return (
+                "" if is_custom(self.settings.voice) else speech.resolve_voice(self.settings.voice, self.card)
+            )
+        except NotFound:
+            return ""
 
     def leaves_speaking_to(self, model: ModelCard, request: SpeechRequest) -> bool:
         """Whether the model speaks the reply itself: it can, and nobody asked for a voice of this server or of a recording."""
@@ -168,6 +180,8 @@ class SpeechService:
         """The request with its voice: a loaded one, a recorded one by its id, or `recording`, which came with the request.
         Raises NotFound for a voice that there is not, BadRequest or TooLarge for a recording that cannot be used."""
         asked = request.voice
+        if recording is None and asked in UNNAMED and self.settings.voice not in UNNAMED:
+            return await self._choose_default(request, user)
         custom = is_custom(asked) and self.library is not None
         if recording is None and not custom:
             spoken = msgspec.structs.replace(request, voice=self.resolve_voice(asked))
@@ -183,6 +197,15 @@ class SpeechService:
             sample = VoiceSample(await decode(voice_sample_of, recording.data, recording.rate, user=user))
         # While the speaker is loading nobody knows what it can: the worker then does it.
         return msgspec.structs.replace(default, sample=sample), VoiceChoice(default.voice, sample, name, note)
+
+    async def _choose_default(self, request: SpeechRequest, user: str) -> tuple[SpeechRequest, VoiceChoice]:
+        """The request in the voice of the settings. Where that is gone, or not this user's, the speaker's own voice speaks: nobody
+        has asked for the other one."""
+        try:
+            return await self.choose_voice(msgspec.structs.replace(request, voice=self.settings.voice), user)
+        except NotFound:
+            request = msgspec.structs.replace(request, voice="")
+            return request, default_gone(self.settings.voice, self.voice_for(request))
 
     async def with_text(
         self, sample: VoiceSample | None, language: str, request_id: str, seat: Lease | None = None

@@ -52,3 +52,14 @@ def spoken_instead(default: str, spoken_by: str) -> VoiceChoice:
         f"The speech engine of this server cannot imitate a recording; {voice} speaks instead. GET /v1/audio/voices lists its "
         "voices.",
     )
+
+
+def default_gone(default: str, spoken_by: str) -> VoiceChoice:
+    """The choice where the default voice of the settings is gone, or is somebody else's recording."""
+    voice = f"The voice {spoken_by}" if spoken_by else "Another voice"
+    return VoiceChoice(
+        "",
+        None,
+        spoken_by,
+        f"The default voice {default!r} (setting voice.voice) is not available. {voice} speaks instead.",
+    )

@@ -95,7 +95,7 @@ def voice_with_pack(voice: VoiceSettings, pack: VoicePack) -> VoiceSettings:
         changed["recogniser"] = Recogniser(engine=ENGINE, model=pack.recogniser.name)
     if not names_engine(voice.speaker):
         changed["speaker"] = Speaker(engine=ENGINE, model=pack.speaker.name)
-        changed["voice"] = voice.voice or pack.voice
+        changed["voice"] = voice.loaded_voice or pack.voice
     if pack.turn_end is not None and voice.turn_end.brought_by_packs:
         changed["turn_end"] = voice.turn_end.model_copy(update={"model": pack.turn_end.file})
     return voice.model_copy(update=changed)
