@@ -13,7 +13,12 @@ import pytest
 from duologue.engines.contracts import CloningSpeaker, SpeakerEngine, SpeechChunk
 from duologue.engines.registry import load_speaker
 from duologue.engines.tts import sherpa_speaker
-from duologue.engines.tts.sherpa_speaker import SherpaCloner, SherpaSpeakerOptions, find_recordings
+from duologue.engines.tts.sherpa_speaker import (
+    KEPT_VOICES,
+    SherpaCloner,
+    SherpaSpeakerOptions,
+    find_recordings,
+)
 from duologue.engines.tts.sherpa_speech_kinds import SpeechModel
 from duologue.errors import BadRequest, EngineFailed, NotFound, StartFailed, TooLarge
 from duologue.values.audio import SPOKEN_RATE
@@ -24,6 +29,7 @@ pytest.importorskip("sherpa_onnx", reason=NEEDED)
 pytest.importorskip("onnx", reason=NEEDED)
 pytest.importorskip("espeakng_loader", reason=NEEDED)
 import numpy  # noqa: E402
+from tests.support.tiny_cloners import pocket, zipvoice  # noqa: E402
 from tests.support.tiny_onnx import FLOAT, LONG, Node, save_network, write_tokens  # noqa: E402
 
 pytestmark = pytest.mark.anyio
@@ -357,7 +363,7 @@ class Described:
 
 
 class Imitating:
-    """The library, for a model of which no tiny weights can be made: a tone as long as the text."""
+    """The library, where a test looks at what it is asked for: a tone as long as the text."""
 
     sample_rate = 24_000
 
@@ -373,6 +379,69 @@ def cloner(family) -> tuple[SherpaCloner, Imitating]:
     library = Imitating()
     model = SpeechModel(family, {})
     return SherpaCloner(library, Described, model, (), {}, family, SherpaSpeakerOptions()), library
+
+
+@pytest.fixture
+async def imitator(tmp_path: Path) -> SherpaCloner:
+    """Pocket TTS, really loaded. The voice of its folder is a recording too."""
+    folder = tmp_path / "pocket"
+    folder.mkdir()
+    pocket(folder)
+    record(folder / "anna.wav")
+    engine = await loaded(tmp_path, "pocket")
+    assert isinstance(engine, SherpaCloner)
+    return engine
+
+
+async def imitated(engine: SherpaCloner, level: float, text: str = "hello there.") -> list[SpeechChunk]:
+    sample = VoiceSample(array("h", [round(level * 32767)] * (2 * RATE)).tobytes())
+    async with engine.speak_like(text, sample=sample) as pieces:
+        return [piece async for piece in pieces]
+
+
+def loudness(pieces: list[SpeechChunk]) -> int:
+    return max(map(abs, array("h", b"".join(piece.pcm for piece in pieces))))
+
+
+async def test_pocket_tts_speaks_like_the_recording_it_is_given(imitator: SherpaCloner):
+    assert [voice.name for voice in imitator.voices] == ["anna"]
+    assert length(await said(imitator, "hello there.")) > SPOKEN_RATE // 2
+    quiet, loud = [await imitated(imitator, level) for level in (0.1, 0.5)]
+    assert 0.09 * 32767 < loudness(quiet) < 0.31 * 32767 < 0.49 * 32767 < loudness(loud)
+    assert [word.text for word in words(quiet)] == ["hello", "there."]
+    assert length(await imitated(imitator, 0.1, "hello there, how are you?")) > length(quiet)
+
+
+async def test_the_voice_of_a_recording_is_computed_once(imitator: SherpaCloner):
+    """A computation adds a little chance, so that two of them differ."""
+    once, again = [loudness(await imitated(imitator, 0.3, text)) for text in ("hello. you.", "there.")]
+    assert once == again
+    kept = [loudness(await imitated(imitator, level / 100)) for level in range(10, 10 + 2 * KEPT_VOICES)]
+    anew = [loudness(await imitated(imitator, level / 100)) for level in range(10, 10 + 2 * KEPT_VOICES)]
+    assert kept != anew
+
+
+async def test_zipvoice_speaks_like_the_recording_it_is_given(tmp_path: Path):
+    folder = tmp_path / "zipvoice"
+    folder.mkdir()
+    zipvoice(folder)
+    record(folder / "anna.wav")
+    (folder / "anna.txt").write_text("one two")
+    engine = await loaded(tmp_path, "zipvoice")
+    assert isinstance(engine, SherpaCloner)
+    assert [voice.name for voice in engine.voices] == ["anna"]
+    assert length(await said(engine, "hello there.")) > SPOKEN_RATE // 2
+
+    async def spoken(seconds: int, text: str) -> list[SpeechChunk]:
+        sample = VoiceSample(array("h", [1000, -1000] * (seconds * RATE // 2)).tobytes(), text)
+        async with engine.speak_like("hello there.", sample=sample) as pieces:
+            return [piece async for piece in pieces]
+
+    short, long, wordy = await spoken(1, "one"), await spoken(3, "one"), await spoken(1, "one two one two")
+    assert length(long) > length(short) + SPOKEN_RATE
+    assert length(wordy) > length(short)
+    assert loudness(short) > 3000
+    assert [word.text for word in words(short)] == ["hello", "there."]
 
 
 async def test_a_model_that_clones_is_given_the_recording():

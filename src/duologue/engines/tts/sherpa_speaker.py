@@ -50,6 +50,9 @@ ALL = 0.999
 """Progress from which a part is complete."""
 RECORDED = 10
 """Seconds of a recording whose voice is cloned; the models take no more."""
+KEPT_VOICES = 8
+"""Recordings whose voice Pocket TTS need not compute again for the next sentence, half a megabyte each. The library's own number is
+50. ZipVoice computes only a spectrum of the recording, in a few milliseconds, and keeps nothing."""
 LARGEST_NOTES = 1 << 20
 """Bytes of Piper's file about a voice."""
 
@@ -339,6 +342,8 @@ def _describe(config: Any, folder: Path, model: SpeechModel) -> None:
         )
     for setting, files in model.files.items():
         setattr(family, setting, ",".join(str(folder / file) for file in files))
+    if hasattr(family, "voice_embedding_cache_capacity"):
+        family.voice_embedding_cache_capacity = KEPT_VOICES
     config.rule_fsts = ",".join(str(folder / file) for file in model.rules)
     config.rule_fars = ",".join(str(folder / file) for file in model.archives)
 
