@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from tests.support.tiny_model import TinyModel, write_tiny_model
-from tests.support.tiny_projectors import write_projector
+from tests.support.tiny_projectors import picture, write_projector
 
+from duologue.engines.contracts import Generation, Piece
 from duologue.engines.llama import engine as llama_module
 from duologue.engines.llama import model_server
 from duologue.engines.llama.engine import load
 from duologue.engines.llama.model_server import use_gpu_layers, use_projector, use_threads
 from duologue.errors import StartFailed, Unsupported
-from duologue.values.requests import ModelCard
+from duologue.values.requests import ModelCard, Sampling
 
 pytestmark = pytest.mark.anyio
 
@@ -86,6 +88,31 @@ async def test_a_model_without_one_takes_text_alone(model: Path) -> None:
     assert error.value.code == "modality_unsupported"
 
 
+async def test_a_running_reply_gets_a_token_between_the_pictures_of_another_prompt(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """By the log of the library, whose one loop writes it in the order in which it does things."""
+    model = write_tiny_model(tmp_path / "tiny.gguf", TinyModel(context=16_384))
+    write_projector(model.with_name("mmproj-tiny.gguf"))
+    options = {"model": str(model), "slots": 2, "context": 16_384, "gpu_layers": 0, "log": 5}
+    engine = await load(options)
+    pictures = await engine.tokenize_media([*map(picture, range(6)), "What are these?"])
+    endless = Generation(Sampling(max_tokens=16_000, ignore_eos=True))
+    async with engine.generate(0, await engine.tokenize("Tell me"), endless) as reply:
+        async for item in reply:
+            if isinstance(item, Piece):
+                break
+        capfd.readouterr()
+        async with engine.prefill(1, pictures) as progress:
+            async for _ in progress:
+                pass
+    await engine.close()
+    between = capfd.readouterr().err.split("encoding mtmd batch")[1:]
+    assert len(between) == 6
+    for lines in between[:-1]:
+        assert re.search(r"id +0 \| task \d+ \| n_gen", lines), "the first slot wrote a token"
+
+
 def test_what_the_recogniser_shares() -> None:
     params = SimpleNamespace(
         mmproj=SimpleNamespace(), cpuparams=SimpleNamespace(), cpuparams_batch=SimpleNamespace()
@@ -93,6 +120,10 @@ def test_what_the_recogniser_shares() -> None:
     use_projector(params, Path("p.gguf"), gpu=False)
     assert (params.mmproj.path, params.mmproj_use_gpu) == ("p.gguf", False)
     assert params.video_ffmpeg_bin_dir == "/dev/null", "nothing that a person sends is given to an FFmpeg"
+    assert params.mtmd_batch_max_tokens == 1, "a processor encodes pictures one by one"
+    card = SimpleNamespace(mmproj=SimpleNamespace())
+    use_projector(card, Path("p.gguf"))
+    assert not hasattr(card, "mtmd_batch_max_tokens"), "a graphics card encodes several at once"
     use_threads(params, 3)
     assert (params.cpuparams.n_threads, params.cpuparams_batch.n_threads) == (3, 3)
     use_gpu_layers(params, -1)

@@ -83,6 +83,11 @@ def use_projector(params: Any, path: Path, *, gpu: bool = True) -> None:
     params.mmproj_use_gpu = gpu
     # What it cannot read as a picture it would give to an FFmpeg on the path, as if it were a video.
     params.video_ffmpeg_bin_dir = os.devnull
+    if not gpu:
+        # Otherwise up to 1,024 tokens of a prompt's pictures are encoded at once, and every other reply waits for all of them. One
+        # by one the others get a token after each, and a processor is no slower for it.
+        with contextlib.suppress(AttributeError):  # older libraries encode one by one
+            params.mtmd_batch_max_tokens = 1
 
 
 def use_threads(params: Any, threads: int, poll: int = 0) -> None:
