@@ -4,6 +4,9 @@ reply, so what is sent is what is seen."""
 from __future__ import annotations
 
 import base64
+import json
+import os
+import signal
 from pathlib import Path
 
 import httpx
@@ -73,6 +76,30 @@ def test_a_damaged_picture_is_refused_and_nothing_ends(seer) -> None:
     assert answer(seer, damaged, status=400)["error"]["code"] == "image_unreadable"
     assert answer(seer, shown(1))["choices"]
     assert seer.worker()["restarts"] == restarts
+
+
+def test_a_model_process_that_dies_over_a_picture_is_an_error_and_the_same_picture_is_seen_afterwards(
+    seer,
+) -> None:
+    """As when llama.cpp aborts: nothing of it can be caught in the process."""
+    before = logprobs(answer(seer, shown(4)))
+    worker = seer.worker()
+    body = {
+        "messages": [{"role": "user", "content": [shown(4), {"type": "text", "text": "What is it?"}]}],
+        "max_tokens": 4000,
+        "ignore_eos": True,
+        "stream": True,
+    }
+    with httpx.stream("POST", f"{seer.url}/v1/chat/completions", json=body, timeout=60) as response:
+        lines = (line for line in response.iter_lines() if line.startswith("data: {"))
+        while not json.loads(next(lines)[6:])["choices"][0]["delta"].get("content"):
+            pass
+        os.kill(worker["process"], signal.SIGABRT)
+        last = json.loads(list(lines)[-1][6:])
+    assert last["error"]["code"] == "worker_lost"
+    assert logprobs(answer(seer, shown(4))) == pytest.approx(before, abs=1e-2)
+    assert seer.worker()["restarts"] == worker["restarts"] + 1
+    assert seer.status()["slots_busy"] == 0
 
 
 async def test_a_picture_in_a_conversation_is_seen_and_seen_again(seer) -> None:
