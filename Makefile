@@ -6,6 +6,9 @@
 SHELL := /bin/sh
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 .DEFAULT_GOAL := help
+# Where this is set, as in many container images, each of the hundreds of processes that the tests start would compile
+# every module anew: half of their time.
+unexport PYTHONDONTWRITEBYTECODE
 .DELETE_ON_ERROR:
 # Two installations into one environment would trip over each other.
 .NOTPARALLEL:

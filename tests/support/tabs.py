@@ -169,9 +169,22 @@ class Tab:
         """What axe-core finds on the page as it stands. Skips the test where that is not installed."""
         if not axe.exists():
             pytest.skip("axe-core is not installed: run `npm ci` in web/ to run the accessibility checks")
-        self.page.evaluate(axe.read_text())
-        found = self.page.evaluate("() => axe.run()")
-        assert len(found["passes"]) > 10
+        return self._found(axe, {})
+
+    def complaints_in_both_themes(self, axe: Path) -> list[Any]:
+        """The same in the light theme, and what the dark one changes about it: the contrasts."""
+        self.page.emulate_media(color_scheme="light")
+        found = self.complaints(axe)
+        self.page.emulate_media(color_scheme="dark")
+        found += self._found(axe, {"runOnly": ["color-contrast", "link-in-text-block"]})
+        self.page.emulate_media(color_scheme="light")
+        return found
+
+    def _found(self, axe: Path, options: dict[str, Any]) -> list[Any]:
+        if not self.page.evaluate("() => 'axe' in window"):
+            self.page.evaluate(axe.read_text())
+        found = self.page.evaluate("options => axe.run(options)", options)
+        assert options or len(found["passes"]) > 10
         return [
             (violation["id"], node["html"], node["failureSummary"])
             for violation in found["violations"]

@@ -104,8 +104,10 @@ def read_files(folder: Path) -> dict[str, PageFile]:
     """Every file below `folder` by its URL path, each with its precompressed versions."""
     result: dict[str, PageFile] = {}
     paths = sorted(path for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else []
+    # There are hundreds, and comparing paths is slow.
+    known = frozenset(map(str, paths))
     for path in paths:
-        if path.suffix in ENCODINGS.values() and path.with_suffix("") in paths:
+        if path.suffix in ENCODINGS.values() and str(path.with_suffix("")) in known:
             continue
         body = path.read_bytes()
         versions = {coding: Path(f"{path}{suffix}") for coding, suffix in ENCODINGS.items()}

@@ -147,12 +147,7 @@ def test_a_speaker_that_cannot_imitate_says_so_and_silence_is_refused(
     expect(tab.page.get_by_text("can’t imitate recordings")).to_be_visible(timeout=PATIENCE)
 
 
-@pytest.mark.parametrize(
-    ("width", "scheme"), [(1100, "light"), (1100, "dark"), (390, "light"), (390, "dark")]
-)
-def test_it_is_accessible_in_every_theme_and_width(
-    plain: Server, visit: Callable[..., Tab], width: int, scheme: Any, tmp_path: Path
-) -> None:
+def test_it_is_accessible_in_every_theme_and_width(plain: Server, visit: Callable[..., Tab]) -> None:
     httpx.post(
         f"{plain.url}/api/assets/ref_audio",
         data={"consent": "true", "name": "My voice", "text": "The quick brown fox jumps over the lazy dog."},
@@ -160,15 +155,14 @@ def test_it_is_accessible_in_every_theme_and_width(
     ).raise_for_status()
     tab = settings_of(visit, plain)
     page = tab.page
-    page.set_viewport_size({"width": width, "height": 900})
-    page.emulate_media(color_scheme=scheme)
+    page.emulate_media(reduced_motion="reduce")
     page.get_by_role("heading", name="Your voices").scroll_into_view_if_needed()
     expect(row(tab, "My voice")).to_be_visible()
-    shots = tmp_path
     for step in ("list", "dialog"):
         if step == "dialog":
             page.get_by_role("button", name="Add a voice").click()
             expect(page.get_by_role("dialog")).to_be_visible()
-        page.screenshot(path=shots / f"own_voices_{step}_{width}_{scheme}.png")
-        assert tab.complaints(AXE) == []
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        for width in (1100, 390):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert tab.complaints_in_both_themes(AXE) == [], f"{step}, {width} px"
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
