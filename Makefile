@@ -21,10 +21,10 @@ PAGE := src/duologue/gateway/page/index.html
 # Folders count as sources too: their time changes when a file in them goes away.
 WEB := $(shell find web/index.html web/package-lock.json web/vite.config.ts web/svelte.config.js web/plugins web/src web/public)
 # Test files run side by side in so many processes: most of them wait for servers and browsers they started.
-JOBS ?= 3
+JOBS ?= 2
 BENCHES := $(wildcard bench/bench_*.py)
 
-.PHONY: help install serve test test-engines check format web wheel release lock screens bench bench-duplex soak chaos attack clean
+.PHONY: help install serve test test-long test-engines check format web wheel release lock screens bench bench-duplex soak chaos attack clean
 
 help: ## list the targets
 	@echo 'Usage: make TARGET'
@@ -39,6 +39,9 @@ serve: $(RUNTIME) $(PAGE) ## start the server on http://127.0.0.1:8006 (PORT=801
 test: $(DEVELOPMENT) $(PAGE) ## run all tests that can run on this machine, and say which could not (ARGS="-k queue", JOBS=0 for one process)
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
 	@sh scripts/web.sh test || { [ $$? -eq 69 ] && echo 'The tests of the page were skipped.'; }
+
+test-long: $(DEVELOPMENT) $(PAGE) ## run the tests that `make test` leaves out: more kills, crowds and downloads (10 minutes)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder --long -m long $(ARGS)
 
 test-engines: $(RUNTIME) ## try the optional engines of speech, each with its real library, in build/engines (NAMES="whisper kokoro")
 	@sh scripts/engines.sh $(NAMES)

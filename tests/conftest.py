@@ -19,6 +19,7 @@ RERUN_MARKERS = ("browser", "system")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--long", action="store_true", help="run the tests marked long, too")
     parser.addoption("--wheel", help="let tests/test_packaging.py try this wheel instead of one it builds")
 
 
@@ -27,9 +28,14 @@ def takes_long(item: pytest.Item) -> bool:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Run tests with real processes or a real browser first, and give them further chances: one slow moment of a busy
+    """Leave out what takes long, unless it is asked for. Run tests with real processes or a real browser first, and give them further chances: one slow moment of a busy
     machine can fail them. Unit tests depend on no such thing, so they get none; run last, they fill the processes evenly."""
     long = {item.path for item in items if takes_long(item)}
+    if not config.getoption("long"):
+        left_out = [item for item in items if item.get_closest_marker("long")]
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
+        if left_out:
+            config.hook.pytest_deselected(items=left_out)
     items.sort(key=lambda item: item.path not in long)
     # Without the plugin the marker is unknown; a debugger is for the first failure.
     if not config.pluginmanager.hasplugin("rerunfailures") or config.getoption("usepdb"):

@@ -15,6 +15,7 @@ addopts = --strict-markers -ra -p rerunfailures
 markers =
     browser: as in the project
     system: as in the project
+    long: as in the project
 """
 ONCE = """
 import pathlib
@@ -96,3 +97,9 @@ def test_files_with_a_marked_test_run_first_and_stay_together(project: pytest.Py
     )
     result = project.runpytest("-v")
     result.stdout.fnmatch_lines(["test_b.py::test_quick*", "test_b.py::test_slow*", "test_a.py::test_quick*"])
+
+
+def test_long_tests_run_only_when_asked_for(project: pytest.Pytester) -> None:
+    project.makepyfile("import pytest\n@pytest.mark.long\ndef test_long(): pass\ndef test_quick(): pass")
+    project.runpytest().assert_outcomes(passed=1, deselected=1)
+    project.runpytest("--long").assert_outcomes(passed=2)

@@ -30,7 +30,7 @@ def attack(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_nothing_hostile_stops_the_server_or_leaves_anything_behind():
     done = attack(
-        "--files", "48", "--bombs", "4", "--requests", "150", "--frames", "250", "--connections", "30", "--guesses", "20",
+        "--files", "25", "--bombs", "4", "--requests", "70", "--frames", "120", "--connections", "15", "--guesses", "20",
         "--seconds", "120", "--brief",
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-8000:]

@@ -180,6 +180,7 @@ async def test_a_temporary_chat_leaves_no_byte_in_the_data_folder(serve):
 # ---- copies
 
 
+@pytest.mark.long
 async def test_a_copy_made_while_a_reply_is_written_is_whole_and_is_put_back(serve, tmp_path):
     file, elsewhere = tmp_path / "copy.tar", tmp_path / "elsewhere"
     server = serve("--engine", "scripted").ready()

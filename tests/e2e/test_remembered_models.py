@@ -93,6 +93,7 @@ def test_a_model_and_its_default_survive_kill_and_an_unloaded_one_stays_away(sta
     assert loaded(server) == [("scripted", "ready"), ("other", "ready")]
 
 
+@pytest.mark.long
 def test_a_second_worker_is_remembered_too(start):
     server = start()
     load(server, "tiny")
@@ -127,6 +128,7 @@ def test_a_load_that_the_process_died_in_is_listed_and_not_repeated(start, tmp_p
     assert models(server)["remembered"] == []
 
 
+@pytest.mark.long
 def test_a_repeated_load_is_the_default_meanwhile_and_not_repeated_again_if_the_server_dies_of_it(
     start, tmp_path
 ):
@@ -150,6 +152,7 @@ def test_a_repeated_load_is_the_default_meanwhile_and_not_repeated_again_if_the_
     assert httpx.get(f"{server.url}/api/capabilities").json()["default_model"] == "scripted"
 
 
+@pytest.mark.long
 def test_a_load_that_a_stop_of_the_server_cut_off_is_repeated(start, tmp_path):
     held = HeldWorkers(tmp_path)
     server = start(**held.environment)

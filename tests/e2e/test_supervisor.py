@@ -92,6 +92,7 @@ def test_when_the_parent_is_killed_the_gateway_and_its_workers_end(serve):
         os.close(descriptor)
 
 
+@pytest.mark.long
 def test_a_gateway_on_any_port_comes_back_on_the_same_and_a_second_server_names_the_parent(serve):
     server = serve("--engine", "scripted", "--port", "0", **WATCHED)
     url = server.wait_for("Duologue is ready").split("ready at ")[1].split()[0]

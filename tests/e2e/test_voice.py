@@ -384,6 +384,7 @@ def test_a_lost_voice_is_followed_by_another_one(talking: Any, recordings: dict[
     assert recording.stale == []
 
 
+@pytest.mark.long
 def test_a_crowd_leaves_nothing_behind(talking: Any, recordings: dict[str, Recording]):
     """They talk, are interrupted, type and hang up; then every seat is free, and little memory more is held."""
     crowds = [Crowd(), Crowd()]

@@ -110,6 +110,7 @@ def forgive_absence(tab: Tab) -> None:
     )
 
 
+@pytest.mark.long
 def test_killed_right_after_the_click_it_goes_on(contact: FirstContact, visit: Callable[..., Tab]) -> None:
     contact.hub.stalls = True
     contact.start()
@@ -156,6 +157,7 @@ def killed_before_the_check(contact: FirstContact, visit: Callable[..., Tab], fi
     return tab, name
 
 
+@pytest.mark.long
 def test_killed_while_the_file_is_checked_it_is_checked_again_and_not_fetched(
     contact: FirstContact, content: bytes, visit: Callable[..., Tab]
 ) -> None:
@@ -166,6 +168,7 @@ def test_killed_while_the_file_is_checked_it_is_checked_again_and_not_fetched(
     assert len(contact.hub.downloads()) == fetched
 
 
+@pytest.mark.long
 def test_what_a_power_cut_garbled_is_said_and_one_click_fetches_it_anew(
     contact: FirstContact, content: bytes, visit: Callable[..., Tab]
 ) -> None:
@@ -191,6 +194,7 @@ def test_killed_in_mid_load_it_is_loaded_and_not_fetched_again(
     assert len(contact.hub.downloads()) == fetched
 
 
+@pytest.mark.long
 def test_killed_twice_in_mid_load_it_says_so_and_one_click_loads_it(
     contact: FirstContact, visit: Callable[..., Tab]
 ) -> None:
@@ -209,6 +213,7 @@ def test_killed_twice_in_mid_load_it_says_so_and_one_click_loads_it(
     it_answers(tab, name, clicks=2)
 
 
+@pytest.mark.long
 def test_killed_once_it_is_loaded_it_still_answers(contact: FirstContact, visit: Callable[..., Tab]) -> None:
     contact.start()
     tab, name = open_page(contact, visit)
@@ -219,6 +224,7 @@ def test_killed_once_it_is_loaded_it_still_answers(contact: FirstContact, visit:
     it_answers(tab, name)
 
 
+@pytest.mark.long
 def test_killed_while_it_replies_the_chat_goes_on_with_the_same_model(
     contact: FirstContact, visit: Callable[..., Tab]
 ) -> None:
@@ -238,6 +244,7 @@ def test_killed_while_it_replies_the_chat_goes_on_with_the_same_model(
     forgive_absence(tab)
 
 
+@pytest.mark.long
 def test_under_its_parent_a_killed_gateway_comes_back_and_goes_on_by_itself(
     contact: FirstContact, visit: Callable[..., Tab]
 ) -> None:

@@ -70,6 +70,7 @@ def test_what_was_exported_and_deleted_is_imported_as_it_was(
     expect(tab.said.first).to_contain_text("note.txt")
 
 
+@pytest.mark.long
 def test_an_import_while_a_reply_streams_leaves_it_alone(
     fresh: Any, visit: Callable[..., Tab], tmp_path: Path
 ) -> None:

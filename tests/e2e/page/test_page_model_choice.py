@@ -70,6 +70,7 @@ def speakers(tab: Tab) -> Locator:
     return tab.replies.get_by_role("heading")
 
 
+@pytest.mark.long
 def test_a_chat_goes_on_with_its_model_after_the_server_was_killed(
     start: Any, visit: Callable[..., Tab]
 ) -> None:
@@ -196,6 +197,7 @@ def test_the_first_screen_says_what_is_the_matter(start: Any, visit: Callable[..
     tab.forgive(AWAY)
 
 
+@pytest.mark.long
 def test_a_load_that_the_server_died_in_is_shown_tried_again_and_forgotten(
     start: Any, visit: Callable[..., Tab], tmp_path: Path
 ) -> None:

@@ -84,6 +84,7 @@ def test_a_server_killed_in_the_middle_of_a_reply_is_one_notice(
     leave(tab)
 
 
+@pytest.mark.long
 def test_a_proxy_whose_server_is_gone_does_not_hide_the_page(serve: Any, visit: Callable[..., Tab]) -> None:
     server = serve("--engine", "scripted", "--base-path", "/talk").ready()
     with ReverseProxy(server.port, "/talk", keeps=True) as proxy:
@@ -105,6 +106,7 @@ def test_nothing_but_the_page_is_kept(serve: Any, visit: Callable[..., Tab]) -> 
     assert sorted(others) == ["/index.html", "/manifest.webmanifest", "/mark.svg", "/theme.js"]
 
 
+@pytest.mark.long
 def test_what_was_taken_away_is_kept_again(serve: Any, visit: Callable[..., Tab]) -> None:
     tab = visit(on=serve("--engine", "scripted").ready(), service_workers="allow").open()
     kept(tab)

@@ -132,6 +132,7 @@ def test_a_pack_is_downloaded_used_tried_and_removed(
     expect(german.get_by_role("button", name="Download and use German")).to_be_visible()
 
 
+@pytest.mark.long
 def test_a_server_killed_in_mid_download_goes_on_with_it_at_its_next_start(
     hub: Hub, start: Callable[..., Server], visit: Callable[..., Tab]
 ) -> None:
@@ -149,6 +150,7 @@ def test_a_server_killed_in_mid_download_goes_on_with_it_at_its_next_start(
     assert "range" in archives[-1].headers
 
 
+@pytest.mark.long
 def test_a_download_is_cancelled_resumed_and_removed_in_its_row(
     hub: Hub, start: Callable[..., Server], visit: Callable[..., Tab]
 ) -> None:
