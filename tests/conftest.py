@@ -28,15 +28,16 @@ def takes_long(item: pytest.Item) -> bool:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what takes long, unless it is asked for. Run tests with real processes or a real browser first, and give them further chances: one slow moment of a busy
-    machine can fail them. Unit tests depend on no such thing, so they get none; run last, they fill the processes evenly."""
-    long = {item.path for item in items if takes_long(item)}
+    """Leave out what takes long, unless it is asked for. Run tests with real processes or a real browser first, and give them
+    further chances: one slow moment of a busy machine can fail them. Unit tests depend on no such thing, so they get
+    none; run last, they fill the processes evenly."""
     if not config.getoption("long"):
         left_out = [item for item in items if item.get_closest_marker("long")]
         items[:] = [item for item in items if not item.get_closest_marker("long")]
         if left_out:
             config.hook.pytest_deselected(items=left_out)
-    items.sort(key=lambda item: item.path not in long)
+    slow = {item.path for item in items if takes_long(item)}
+    items.sort(key=lambda item: item.path not in slow)
     # Without the plugin the marker is unknown; a debugger is for the first failure.
     if not config.pluginmanager.hasplugin("rerunfailures") or config.getoption("usepdb"):
         return
