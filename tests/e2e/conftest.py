@@ -93,6 +93,13 @@ class Server:
         row: dict[str, object] = httpx.get(f"{self.url}/workers", timeout=60).json()["workers"][0]
         return row
 
+    def delete_chats(self) -> None:
+        """Leave nothing in the list of chats."""
+        with httpx.Client(base_url=self.url, timeout=60) as client:
+            while rows := client.get("/api/conversations").json()["conversations"]:
+                for row in rows:
+                    client.delete(f"/api/conversations/{row['id']}").raise_for_status()
+
     def until(self, true: Callable[[], bool], seconds: float = 60.0) -> None:
         """Look again until it is true."""
         import time
@@ -148,7 +155,13 @@ def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., 
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(shared_server: Server) -> Server:
+    """The server that a test talks to. Files that need one of their own override this."""
+    return shared_server
+
+
+@pytest.fixture(scope="session")
+def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One server with the scripted engine for every test that only talks to it."""
     running = Server(tmp_path_factory.mktemp("server"), "--engine", "scripted")
     try:

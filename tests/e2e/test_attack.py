@@ -28,6 +28,7 @@ def attack(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.long
 def test_nothing_hostile_stops_the_server_or_leaves_anything_behind():
     done = attack(
         "--files", "25", "--bombs", "4", "--requests", "70", "--frames", "120", "--connections", "15", "--guesses", "20",

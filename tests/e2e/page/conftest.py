@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
+from tests.e2e.conftest import Server
 from tests.support.tabs import Tab
 
 ROOT = Path(__file__).parents[3]
@@ -55,6 +56,12 @@ def chromium(switches: list[str]) -> Iterator[Browser]:
             yield running
         finally:
             running.close()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def without_chats(shared_server: Server) -> None:
+    """A list of chats without those of other files, whose names and number a test would meet."""
+    shared_server.delete_chats()
 
 
 @pytest.fixture
