@@ -30,7 +30,7 @@ QUIET = [
 DESK = {"width": 1280, "height": 800}
 
 # Five seconds, the library's own, are short on a machine that runs other tests beside this one.
-expect.set_options(timeout=15_000)
+expect.set_options(timeout=30_000)
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def visit(chromium: Browser, server: Any) -> Iterator[Callable[..., Tab]]:
             if beside
             else chromium.new_context(**({"viewport": DESK, "service_workers": "block"} | options))
         )
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(30_000)
         url = beside.url if beside else (on or server).url.rstrip("/") + "/"
         tabs.append(Tab(context, url))
         return tabs[-1]
