@@ -181,6 +181,10 @@ class Tab:
         return found
 
     def _found(self, axe: Path, options: dict[str, Any]) -> list[Any]:
+        # What is told of a new size, such as a table that scrolls now, comes with the next frames.
+        self.page.evaluate(
+            "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+        )
         if not self.page.evaluate("() => 'axe' in window"):
             self.page.evaluate(axe.read_text())
         found = self.page.evaluate("options => axe.run(options)", options)
