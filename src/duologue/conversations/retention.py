@@ -30,7 +30,7 @@ INTERVAL_S = 600.0
 
 
 class FileCollector(Protocol):
-    """`Blobs` removes unreferenced files, `PartialUploads` those that nobody goes on with."""
+    """`Blobs` removes unreferenced files, `PartialUploads` abandoned ones."""
 
     async def collect(self) -> int: ...
 

@@ -123,7 +123,7 @@ def _add_views(
     resolve: Callable[[str], ModelCard],
     hears: Callable[[], bool],
 ) -> None:
-    """What is told about a file, and its small picture."""
+    """A file's metadata and its thumbnail."""
 
     @routes.get(
         "/{hash}/inspection",

@@ -16,6 +16,7 @@ from typing import BinaryIO, Protocol, TypeVar
 
 import anyio
 
+from duologue.conversations.files.folder_access import in_folder
 from duologue.errors import NotFound, TooLarge, Unavailable
 from duologue.threads import disk_cleanup, disk_io
 
@@ -120,16 +121,8 @@ class DiskStorage(BlobStorage):
     async def _do(
         self, function: Callable[..., T], *args: object, run: Callable[..., Awaitable[T]] = disk_io
     ) -> T:
-        try:
-            return await run(function, *args)
-        except FileNotFoundError:
-            raise NotFound("The file no longer exists.", code="blob_not_found") from None
-        except OSError as error:
-            reason = error.strerror or type(error).__name__
-            raise Unavailable(
-                f"The folder {self._root} cannot be used: {reason}. Check its free space and permissions.",
-                code="storage_unavailable",
-            ) from None
+        missing = NotFound("The file no longer exists.", code="blob_not_found")
+        return await in_folder(self._root, missing, function, *args, run=run)
 
     def _path(self, hash: str) -> Path:
         return self._root / hash[:2] / hash

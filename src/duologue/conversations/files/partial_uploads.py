@@ -1,8 +1,8 @@
 """Uploads that arrive in pieces and go on after a broken connection, also after a restart of the server.
 
 Used by `api/uploads.py`. Owns the folder with what has arrived: for each upload its bytes (`ID.part`) and what is known of it
-(`ID.json`). A complete one becomes a file like any other, through `Blobs.keep`, with the same limits and checks. What nobody
-goes on with is removed.
+(`ID.json`). A complete one becomes a file like any other, through `Blobs.keep`, with the same limits and checks. Abandoned
+uploads are removed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ import anyio
 import msgspec
 from msgspec import Struct
 
-from duologue.errors import BadRequest, Busy, NotFound, Problem, TooLarge, Unavailable
+from duologue.conversations.files.folder_access import in_folder
+from duologue.errors import BadRequest, Busy, NotFound, Problem, TooLarge
 from duologue.threads import disk_cleanup, disk_io
 from duologue.values.conversations import Blob
 
@@ -33,7 +34,7 @@ PIECE_BYTES = 4 * 2**20
 UPLOADS_PER_USER = 20
 UPLOADS_IN_ALL = 1000
 IDLE_MS = 12 * 3_600_000
-"""How long an upload that nobody goes on with is kept, and the answer of a complete one."""
+"""How long an idle upload is kept, and the answer of a complete one."""
 ABANDONED_MS = 5 * 60_000
 """After so long without a piece an upload makes room for another one of its user."""
 READ = 2**20
@@ -102,7 +103,7 @@ class PartialUploads:
         upload = self._uploads.get(id)
         if upload is None or upload.user != user or self._is_over(upload):
             raise NotFound(
-                "There is no such upload. It ended, or nobody went on with it for hours. Begin again.",
+                "There is no such upload: it ended, or was idle for hours. Start again.",
                 code="upload_not_found",
             )
         return upload
@@ -144,7 +145,7 @@ class PartialUploads:
         await self._forget(self.get(user, id))
 
     async def collect(self) -> int:
-        """Remove the uploads that nobody went on with. Returns their number. Called by `retention.py`."""
+        """Remove abandoned uploads. Returns their number. Called by `retention.py`."""
         over = [upload for upload in self._uploads.values() if self._is_over(upload)]
         for upload in over:
             await self._forget(upload)
@@ -214,16 +215,8 @@ class PartialUploads:
     async def _do(
         self, function: Callable[..., T], *args: object, run: Callable[..., Awaitable[T]] = disk_io
     ) -> T:
-        try:
-            return await run(function, *args)
-        except FileNotFoundError:
-            raise NotFound("The upload no longer exists. Begin again.", code="upload_not_found") from None
-        except OSError as error:
-            reason = error.strerror or type(error).__name__
-            raise Unavailable(
-                f"The folder {self._folder} cannot be used: {reason}. Check its free space and permissions.",
-                code="storage_unavailable",
-            ) from None
+        missing = NotFound("The upload no longer exists. Begin again.", code="upload_not_found")
+        return await in_folder(self._folder, missing, function, *args, run=run)
 
 
 def _write_record(folder: Path, upload: PartialUpload) -> None:
