@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -18,7 +18,7 @@ from duologue.text.output.channels import ReasoningTags
 from duologue.text.output.reply_grammar import ReplyGrammar
 from duologue.text.templates.prompt_request import PromptRequest, RenderedPrompt
 from duologue.values.events import Event, Finish, Progress, TokenLogprob
-from duologue.values.messages import AudioPart, ImagePart
+from duologue.values.messages import AudioPart, ImagePart, Message
 from duologue.values.requests import ChatRequest, ModelCard, OutputFormat, Sampling
 from duologue.values.speech import Transcript, Voice, VoiceSample
 
@@ -29,6 +29,19 @@ class Piece(Struct, frozen=True):
     text: str
     tokens: int = 1
     logprobs: tuple[TokenLogprob, ...] = ()
+
+
+class SpokenSound(Struct, frozen=True):
+    """The next sound of a reply that the model itself speaks: 16-bit mono at 24 kHz. It follows the `Piece`s that it says."""
+
+    pcm: bytes
+
+
+class ReplyVoice(Struct, frozen=True):
+    """The voice that a model speaks with: one of its own by name ("": its default), or like the recording of `sample`."""
+
+    name: str = ""
+    sample: VoiceSample | None = None
 
 
 class GenerationEnded(Struct, frozen=True):
@@ -44,13 +57,15 @@ class Generation(Struct, frozen=True):
 
     `preserved` are markers that must appear as text even where the tokenizer treats them as control tokens. `grammar`
     constrains the reply or its tool calls, on engines that support it; its trigger is one of the markers, and `format`
-    is then None.
+    is then None. `voice`: the model speaks what it writes, in this voice, and writes nothing that cannot be spoken (Markdown,
+    control tokens); None: it only writes.
     """
 
     sampling: Sampling = Sampling()
     format: OutputFormat | None = None
     preserved: tuple[str, ...] = ()
     grammar: ReplyGrammar | None = None
+    voice: ReplyVoice | None = None
 
 
 class PromptTemplate(Protocol):
@@ -99,7 +114,7 @@ class PromptEngine(Protocol):
 
     def generate(
         self, slot: int, tokens: Sequence[int], generation: Generation
-    ) -> AbstractAsyncContextManager[AsyncIterator[Piece | Progress | GenerationEnded]]:
+    ) -> AbstractAsyncContextManager[AsyncIterator[Piece | SpokenSound | Progress | GenerationEnded]]:
         """Continue `tokens`. Reuses what the slot has cached and reads the rest first, yielding its `Progress`; ends
         with exactly one `GenerationEnded`."""
         ...
@@ -143,6 +158,104 @@ class WatchedEngine(Protocol):
 
 
 LanguageEngine = PromptEngine | ChatEngine
+
+Decision = Literal["model", "listen", "speak"]
+"""Who decides what follows a unit: the model itself, or the session."""
+
+
+class UnitCosts(Struct, frozen=True):
+    """Milliseconds of one unit: reading sound and frames, writing, making speech codes of it, making sound of them."""
+
+    prefill: float = 0.0
+    language: float = 0.0
+    speech: float = 0.0
+    vocoder: float = 0.0
+
+
+class UnitAnswer(Struct, frozen=True):
+    """What follows one unit: the model listens on, or says `text` with the sound `pcm` (16-bit mono, 24 kHz)."""
+
+    listens: bool = True
+    text: str = ""
+    pcm: bytes = b""
+    end_of_turn: bool = False
+    """The reply is complete with this."""
+    cached: int = 0
+    """Tokens in the session's cache."""
+    written: int = 0
+    """Tokens that were generated in this unit, without the codes of speech."""
+    codes: int = 0
+    slices: int = 0
+    """Pictures and pieces of pictures that were read, and how many tokens they took."""
+    vision_tokens: int = 0
+    costs: UnitCosts = UnitCosts()
+
+
+class DuplexOptions(Struct, frozen=True):
+    """How a duplex session is conducted. None: as the model has it. `listen_scale` multiplies the probability of listening, of models
+    that decide; `window`: tokens of the cache above which the oldest units leave it."""
+
+    sampling: Sampling = Sampling()
+    voice: ReplyVoice = ReplyVoice()
+    listen_scale: float | None = None
+    window: int | None = None
+
+
+class DuplexView(Protocol):
+    """One duplex session on the weights of an omni engine: sound and frames go in a unit at a time, and after each the model
+    listens or speaks. Calls are made one at a time; each returns when the model's thread is done. Raises `Problem`s."""
+
+    @property
+    def decides(self) -> bool:
+        """Whether the model itself decides to listen or to speak. Of one that does not, the session decides each unit; it takes no
+        sound while it speaks, and is passed that sound again after `cut`."""
+        ...
+
+    @property
+    def unit_samples(self) -> tuple[int, int]:
+        """The fewest and the most samples (16 kHz) of a unit; equal where the model knows one length only."""
+        ...
+
+    async def prepare(self, messages: Sequence[Message], options: DuplexOptions) -> int:
+        """Begin anew after these messages: the system's, and the conversation so far. The tokens in the cache."""
+        ...
+
+    async def unit(
+        self,
+        pcm: bytes,
+        frames: Sequence[ImagePart] = (),
+        *,
+        decision: Decision = "model",
+        max_slices: int | None = None,
+    ) -> UnitAnswer:
+        """Read one unit of the caller's sound (16-bit mono, 16 kHz) and its frames, and give what follows. With "listen" the answer
+        is silent; while a reply is open, `cut` comes before."""
+        ...
+
+    async def finalize(self) -> None:
+        """Do what the unit left to be done after its answer was sent. Called before the next one."""
+        ...
+
+    async def cut(self, heard: int) -> str:
+        """The caller interrupted the reply after hearing `heard` samples (24 kHz) of it: nothing more of it is said, and the cache
+        holds what was heard. Gives its text."""
+        ...
+
+    async def type(self, text: str) -> None:
+        """The caller typed this instead of saying it; the next unit's answer may reply to it."""
+        ...
+
+
+@runtime_checkable
+class OmniEngine(Protocol):
+    """A language engine whose weights serve its chats, in slots, or one duplex session that takes it whole. Its card has the verb
+    "duplex"."""
+
+    def duplex(self) -> AbstractAsyncContextManager[DuplexView]:
+        """Switch to the duplex view, which touches no weights; leaving switches back, once the model's thread is done. Nothing
+        generates in a slot meanwhile. What the slots have cached is kept, where the engine keeps a cache for each."""
+        ...
+
 
 FRAME = 512
 """Samples (16 kHz) of one frame of a detector: 32 ms."""

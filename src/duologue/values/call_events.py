@@ -13,10 +13,25 @@ from typing import Literal
 from msgspec import Struct
 
 from duologue.values.events import ReplyWord
+from duologue.values.messages import ImagePart, Message
+from duologue.values.requests import Sampling
 from duologue.values.speech import Transcript, VoiceSample
 
 CallState = Literal["listening", "hearing", "thinking", "speaking", "paused", "waiting"]
 Ending = Literal["spoken", "interrupted", "failed", "replaced"]
+
+
+class OmniSetup(Struct, frozen=True):
+    """What a model needs that holds a call by itself, hears and speaks (`sessions/omni`): the messages before it, the system's
+    first, and how it writes. None: as the model has it."""
+
+    messages: tuple[Message, ...] = ()
+    sampling: Sampling = Sampling()
+    listen_scale: float | None = None
+    """Multiplies the probability of listening."""
+    window: int | None = None
+    """Tokens of the cache above which the oldest units leave it."""
+    max_slices: int | None = None
 
 
 class CallSetup(Struct, frozen=True, tag="call"):
@@ -48,6 +63,8 @@ class CallSetup(Struct, frozen=True, tag="call"):
     another one."""
     reply: int = 1
     turn: int = 1
+    omni: OmniSetup | None = None
+    """For the worker of an omni model, which makes the replies itself; None for a voice worker."""
 
 
 # ---- controls: gateway to session
@@ -57,6 +74,22 @@ class MicrophoneAudio(Struct, frozen=True, tag="hear"):
     """The next audio of the microphone: 16-bit mono, 16 kHz, any length."""
 
     pcm: bytes
+
+
+class CallChunk(Struct, frozen=True, tag="chunk"):
+    """The next audio of the microphone and the frames of that time, for an omni model. `force_listen`: it must be silent after
+    this one; `max_slices`: into how many pieces each frame may be cut, for this chunk."""
+
+    pcm: bytes
+    frames: tuple[ImagePart, ...] = ()
+    force_listen: bool = False
+    max_slices: int | None = None
+
+
+class CallFrame(Struct, frozen=True, tag="frame"):
+    """A frame of the camera or the screen, for an omni model; the newest counts for the next unit."""
+
+    frame: ImagePart
 
 
 class Text(Struct, frozen=True, tag="text"):
@@ -117,7 +150,17 @@ class Speak(Struct, frozen=True, tag="speak"):
 
 
 CallControl = (
-    MicrophoneAudio | Text | ToolsRunning | ReplyFailed | Played | Interrupt | Typed | Pressed | Speak
+    MicrophoneAudio
+    | CallChunk
+    | CallFrame
+    | Text
+    | ToolsRunning
+    | ReplyFailed
+    | Played
+    | Interrupt
+    | Typed
+    | Pressed
+    | Speak
 )
 
 # ---- events: session to gateway
@@ -267,6 +310,46 @@ class TurnFigures(Struct, frozen=True, tag="turn_figures"):
     interrupted: float | None = None
 
 
+class UnitAnswered(Struct, frozen=True, tag="unit"):
+    """An omni model has answered `unit` (from 1, `samples` at 16 kHz), after its sound and text if there were any. `cached`: tokens in its
+    cache; `written` and `codes`: tokens of text and of speech that it generated; costs in milliseconds; `late`: how long after the
+    end of the unit's sound its answer was there, in milliseconds."""
+
+    epoch: int
+    unit: int
+    samples: int
+    listens: bool = True
+    reply: int | None = None
+    end_of_turn: bool = False
+    cached: int = 0
+    written: int = 0
+    codes: int = 0
+    slices: int = 0
+    vision_tokens: int = 0
+    prefill_ms: float = 0.0
+    language_ms: float = 0.0
+    speech_ms: float = 0.0
+    vocoder_ms: float = 0.0
+    late_ms: float = 0.0
+
+
+class UserSound(Struct, frozen=True, tag="user_sound"):
+    """What the caller said in `turn` (16-bit mono, 16 kHz, at most a minute), which an omni model hears but does not write down. Sent
+    instead of `UserSaid`."""
+
+    epoch: int
+    turn: int
+    pcm: bytes
+
+
+class ReplyBegun(Struct, frozen=True, tag="reply_begun"):
+    """An omni model begins `reply` to the caller's `turn` by itself. Sent instead of `ReplyRequested`."""
+
+    epoch: int
+    reply: int
+    turn: int
+
+
 class CallSessionEnded(Struct, frozen=True, tag="ended"):
     """The last event of a call, a speech or a transcription. `code` and `message` are the reason if it failed, else empty."""
 
@@ -301,5 +384,8 @@ CallEvent = (
     | CallProblem
     | TurnFigures
     | TranscriptText
+    | UnitAnswered
+    | UserSound
+    | ReplyBegun
     | CallSessionEnded
 )

@@ -11,6 +11,7 @@ from typing import Literal
 from msgspec import Struct
 
 from duologue.values.messages import MODALITY, Message, Tool, VideoPart
+from duologue.values.speech import VoiceSample
 
 Effort = Literal["low", "medium", "high"]
 """How long a model may reason before it answers."""
@@ -106,6 +107,8 @@ class ChatRequest(Struct, frozen=True):
     speak_as: str | None = None
     """The model itself speaks the reply, in this one of its voices ("": its default); None: it only writes. For models with
     "audio" among their outputs."""
+    speak_like: VoiceSample | None = None
+    """With `speak_as`: like this recording instead, for models that clone (`ModelCard.clones`)."""
     ahead: bool = False
     """Only prefill the prompt: nothing is generated, and the next request finds the prompt in the cache."""
     unknown: tuple[str, ...] = ()
@@ -133,9 +136,14 @@ class ModelCard(Struct, frozen=True):
     """What it may take as well: its server does not say. Such a part is passed on, and the server refuses it where it must."""
     outputs: tuple[str, ...] = ("text",)
     """What it gives: "audio" too where the model itself speaks."""
+    voices: tuple[str, ...] = ()
+    """Its own voices, the default first, where it speaks and they are known."""
+    clones: bool = False
+    """Whether it can speak like a recording."""
     verbs: tuple[str, ...] = ()
     """Of "prefill", "count", "continue", "logprobs", "tools", "tool_choice" (a call can be forced), "thinking",
-    "effort" (its thinking can be limited), "format", "text_bias" (`logit_bias` takes text too)."""
+    "effort" (its thinking can be limited), "format", "text_bias" (`logit_bias` takes text too), "duplex" (it holds a call by
+    itself, and takes its worker whole meanwhile)."""
     sampling: tuple[str, ...] = ()
     """Names of `Sampling` fields the engine applies."""
     defaults: dict[str, float | int | str | bool | tuple[str, ...]] = {}

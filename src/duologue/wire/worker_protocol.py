@@ -20,7 +20,7 @@ from duologue.values.events import Event
 from duologue.values.requests import ChatRequest, ModelCard
 from duologue.values.speech import SpeechCard, SpeechRequest, TranscriptionRequest
 
-PROTOCOL = 3
+PROTOCOL = 4
 PIECE = 64 * 1024
 """Bytes; a larger message is cut into fragments of this size."""
 WINDOW = 256

@@ -21,6 +21,8 @@ from duologue.engines.contracts import (
     LanguageEngine,
     Piece,
     PromptEngine,
+    ReplyVoice,
+    SpokenSound,
 )
 from duologue.errors import BadRequest, ContextExceeded, Problem, Unsupported
 from duologue.sessions.chat.chat_prompt import ChatPrompt, render
@@ -42,6 +44,7 @@ from duologue.text.stream.stops import StopMatcher
 from duologue.text.templates.reasoning_start import starts_in_reasoning
 from duologue.text.toolcalls import tool_format
 from duologue.values.events import (
+    AudioDelta,
     Delta,
     Done,
     Event,
@@ -281,6 +284,13 @@ class _PromptReply:
                 )
         return ended
 
+    def _voice(self) -> ReplyVoice | None:
+        """The voice that the model itself speaks with; None where it only writes."""
+        request = self.request
+        if request.speak_as is None or "audio" not in self.engine.card.outputs:
+            return None
+        return ReplyVoice(request.speak_as, request.speak_like)
+
     def _thought_limit(self) -> ThinkingBudget:
         request, tags = self.request, self.engine.template.reasoning
         if request.effort is None or tags is None or "effort" not in self.engine.card.verbs:
@@ -308,7 +318,7 @@ class _PromptReply:
             no_more_thoughts=self.no_more_thoughts,
         )
         format = self.request.format if grammar is None else None
-        generation = Generation(sampling, format, self._markers(), grammar)
+        generation = Generation(sampling, format, self._markers(), grammar, self._voice())
         repetition = RepetitionDetector()
         async with self.engine.generate(self.slot, tokens, generation) as items:
             async for item in items:
@@ -323,6 +333,9 @@ class _PromptReply:
                 if isinstance(item, GenerationEnded):
                     stop = await self._flush(splitter, stops, alignment)
                     return msgspec.structs.replace(item, generated=before + item.generated), stop
+                if isinstance(item, SpokenSound):
+                    await self.emit(AudioDelta(item.pcm))
+                    continue
                 self.generated += item.tokens
                 if alignment is not None:
                     alignment.add(item)
