@@ -37,7 +37,7 @@ class SpokenSound(Struct, frozen=True):
     pcm: bytes
 
 
-class ReplyVoice(Struct, frozen=True):
+class ModelVoice(Struct, frozen=True):
     """The voice that a model speaks with: one of its own by name ("": its default), or like the recording of `sample`."""
 
     name: str = ""
@@ -65,7 +65,7 @@ class Generation(Struct, frozen=True):
     format: OutputFormat | None = None
     preserved: tuple[str, ...] = ()
     grammar: ReplyGrammar | None = None
-    voice: ReplyVoice | None = None
+    voice: ModelVoice | None = None
 
 
 class PromptTemplate(Protocol):
@@ -196,7 +196,7 @@ class DuplexOptions(Struct, frozen=True):
     that decide; `window`: tokens of the cache above which the oldest units leave it."""
 
     sampling: Sampling = Sampling()
-    voice: ReplyVoice = ReplyVoice()
+    voice: ModelVoice = ModelVoice()
     listen_scale: float | None = None
     window: int | None = None
 

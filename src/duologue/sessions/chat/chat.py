@@ -21,7 +21,7 @@ from duologue.engines.contracts import (
     LanguageEngine,
     Piece,
     PromptEngine,
-    ReplyVoice,
+    ModelVoice,
     SpokenSound,
 )
 from duologue.errors import BadRequest, ContextExceeded, Problem, Unsupported
@@ -284,12 +284,12 @@ class _PromptReply:
                 )
         return ended
 
-    def _voice(self) -> ReplyVoice | None:
+    def _voice(self) -> ModelVoice | None:
         """The voice that the model itself speaks with; None where it only writes."""
         request = self.request
         if request.speak_as is None or "audio" not in self.engine.card.outputs:
             return None
-        return ReplyVoice(request.speak_as, request.speak_like)
+        return ModelVoice(request.speak_as, request.speak_like)
 
     def _thought_limit(self) -> ThinkingBudget:
         request, tags = self.request, self.engine.template.reasoning
