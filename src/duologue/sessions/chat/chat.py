@@ -19,9 +19,9 @@ from duologue.engines.contracts import (
     Generation,
     GenerationEnded,
     LanguageEngine,
+    ModelVoice,
     Piece,
     PromptEngine,
-    ModelVoice,
     SpokenSound,
 )
 from duologue.errors import BadRequest, ContextExceeded, Problem, Unsupported
