@@ -13,7 +13,7 @@ from duologue.engines.contracts import ModelVoice
 from duologue.engines.qwen_omni.thinker_trace import ThinkerTrace
 
 
-class SpokenReply(Protocol):
+class TalkerReply(Protocol):
     """The sound of one reply, 16-bit mono at 24 kHz, while its tokens come."""
 
     @property
@@ -31,7 +31,7 @@ class SpokenReply(Protocol):
         ...
 
 
-class SpeechModel(Protocol):
+class Talker(Protocol):
     """The talker and its vocoder, made once for a model."""
 
     @property
@@ -53,6 +53,6 @@ class SpeechModel(Protocol):
         """The tokens that are not written while speaking: Markdown and control tokens."""
         ...
 
-    def begin(self, trace: ThinkerTrace, voice: ModelVoice) -> SpokenReply:
+    def begin(self, trace: ThinkerTrace, voice: ModelVoice) -> TalkerReply:
         """Speak the reply that follows the tokens in `trace`. Raises Problem for a voice that there is not."""
         ...
