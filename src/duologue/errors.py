@@ -14,6 +14,7 @@
     ├── Unavailable            503 no worker, still loading, shutting down
     │   └── WorkerLost         503 worker_lost, the worker exited during the request
     ├── EngineFailed           502 or 500, the engine or the upstream failed
+    │   └── DeviceLost         503 device_lost, the graphics card of the model failed; its worker is restarted
     └── StartFailed            the server or a model could not start: a sentence on the terminal, exit code 1
 
 Each has a wire code, an HTTP status and a message. Any other exception is a bug: it is logged with its traceback and
@@ -106,6 +107,12 @@ class WorkerLost(Unavailable):
 
 class EngineFailed(Problem):
     code, status = "engine_failed", 500
+
+
+class DeviceLost(EngineFailed):
+    """The worker that an engine raises this in sends it, ends, and is started again: nothing on the card is of use any more."""
+
+    code, status = "device_lost", 503
 
 
 class StartFailed(Problem):

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 
-from duologue.errors import BadRequest
+from duologue.errors import BadRequest, DeviceLost
 from duologue.notifier import Notifier
 from duologue.values.call_events import CallSessionEnded, CallSetup, TranscriptText, Typed
 from duologue.values.events import Done, Event, Failed, TextDelta
@@ -474,3 +474,67 @@ async def test_what_a_lease_is_told_that_is_not_there_is_dropped():
         )
         await wire.until(lambda messages: wire.closed(1))
     assert call_events(wire, 9) == []
+
+
+async def lose(begin, emit):
+    await emit(TextDelta("a"))
+    await emit(Failed("device_lost", "The card failed.", 503))
+    raise DeviceLost("The card failed.")
+
+
+async def test_a_lost_device_ends_the_process_once_the_gateway_knows_why():
+    wire = Wire()
+    ended: list[str] = []
+
+    def end_process(lost: DeviceLost) -> None:
+        # What the gateway was sent by then.
+        assert wire.closed(1)
+        assert wire.events(1)[-1] == Failed("device_lost", "The card failed.", 503)
+        ended.append(lost.message)
+
+    async with anyio.create_task_group() as tasks:
+        connection = GatewayConnection(lose, uncounted, report, end_process=end_process)
+        tasks.start_soon(connection.run_live, wire)
+        await wire.send_down(worker_protocol.Begin(1, 0, REQUEST))
+        await wire.until(lambda messages: bool(ended))
+        wire.hang_up()
+    assert ended == ["The card failed."]
+
+
+async def test_a_session_that_loses_its_device_ends_with_the_reason_and_the_process_after_it():
+    wire = Wire()
+    ended: list[str] = []
+
+    async def hold(opening, inbox, send):
+        raise DeviceLost("The card failed.")
+
+    async with anyio.create_task_group() as tasks:
+        connection = GatewayConnection(talk, uncounted, report, hold, lambda lost: ended.append(lost.message))
+        tasks.start_soon(connection.run_live, wire)
+        await wire.send_down(worker_protocol.Open(1, 0, CallSetup()))
+        await wire.until(lambda messages: bool(ended))
+        wire.hang_up()
+    [last] = [
+        event
+        for message in wire.messages
+        if isinstance(message, worker_protocol.CallEvents)
+        for event in message.events
+    ]
+    assert last == CallSessionEnded("device_lost", "The card failed.", 503)
+    assert ended == ["The card failed."]
+
+
+async def test_any_other_failure_leaves_the_process_running():
+    wire = Wire()
+    ended: list[DeviceLost] = []
+
+    async def fail(begin, emit):
+        raise RuntimeError("a bug")
+
+    async with anyio.create_task_group() as tasks:
+        connection = GatewayConnection(fail, uncounted, report, end_process=ended.append)
+        tasks.start_soon(connection.run_live, wire)
+        await wire.send_down(worker_protocol.Begin(1, 0, REQUEST))
+        await wire.until(lambda messages: wire.closed(1))
+        wire.hang_up()
+    assert not ended

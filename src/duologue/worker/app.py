@@ -27,6 +27,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from duologue import telemetry
+from duologue.errors import DeviceLost
 from duologue.sessions.speech.speech_task import SendEvent
 from duologue.stall_watch import watch_loop
 from duologue.wire import worker_protocol
@@ -41,6 +42,8 @@ log = logging.getLogger(__name__)
 
 FRAME_LIMIT = 64 * 1024 * 1024
 """Bytes of one frame from the gateway; larger messages arrive in pieces."""
+DEVICE_LOST = 75
+"""The exit code of a worker whose graphics card failed."""
 
 
 class Worker:
@@ -50,7 +53,7 @@ class Worker:
         self.load_spec = load_spec
         self.status = WorkerLifecycle(load_spec.worker)
         self.connection = GatewayConnection(
-            self._generate, self._count, self.status.report, self._run_session
+            self._generate, self._count, self.status.report, self._run_session, _end_without_device
         )
         service = VoiceService if load_spec.engine == VOICE else LanguageService
         self.service: WorkerService = service(load_spec, self.status, self.connection.send_report)
@@ -177,6 +180,13 @@ def build(worker: Worker, secret: str) -> Starlette:
         ],
         lifespan=lifespan,
     )
+
+
+def _end_without_device(lost: DeviceLost) -> None:
+    """End this process at once, so that the gateway starts it again: a card's driver may keep an orderly end waiting for ever."""
+    log.error("%s", lost.message)
+    logging.shutdown()
+    os._exit(DEVICE_LOST)
 
 
 async def _end_with_the_gateway() -> None:

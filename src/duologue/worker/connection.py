@@ -14,7 +14,7 @@ from typing import Protocol
 import anyio
 import anyio.abc
 
-from duologue.errors import Busy, Problem, Unsupported
+from duologue.errors import Busy, DeviceLost, Problem, Unsupported
 from duologue.notifier import Notifier
 from duologue.sessions.speech.speech_task import SendEvent
 from duologue.values.call_events import CallEvent, CallSessionEnded
@@ -28,6 +28,7 @@ Emit = Callable[[Event], Awaitable[None]]
 Generate = Callable[[worker_protocol.Begin, Emit], Awaitable[None]]
 RunSession = Callable[[worker_protocol.Open, ControlInbox, SendEvent], Awaitable[None]]
 CountTokens = Callable[[worker_protocol.Count], Awaitable[worker_protocol.Counted]]
+EndProcess = Callable[[DeviceLost], None]
 
 EARLY_CANCELS = 1024
 """Cancels remembered for requests that have not arrived: one on the live socket may overtake its large request on the bulk
@@ -96,9 +97,13 @@ class LiveOutbox:
         self._events.pop(lease, None)
         self._call_events.pop(lease, None)
 
+    @property
+    def empty(self) -> bool:
+        return not (self._events or self._call_events or self._messages)
+
     async def take(self) -> list[worker_protocol.Up]:
         """Everything that waits, waiting for at least one. One message a lease, so that events share frames."""
-        while not (self._events or self._call_events or self._messages):
+        while self.empty:
             await self._posted.wait()
         events, self._events = self._events, {}
         call_events, self._call_events = self._call_events, {}
@@ -111,7 +116,8 @@ class LiveOutbox:
 
 
 class GatewayConnection:
-    """The connection to the gateway and its leases, which all end when the live socket closes."""
+    """The connection to the gateway and its leases, which all end when the live socket closes. `end_process` is called once a lease
+    has lost its device and the gateway was sent its end."""
 
     def __init__(
         self,
@@ -119,9 +125,12 @@ class GatewayConnection:
         count: CountTokens,
         report: Callable[[], worker_protocol.Report],
         run_session: RunSession | None = None,
+        end_process: EndProcess | None = None,
     ) -> None:
         self._generate = generate
         self._run_session = run_session
+        self._end_process = end_process
+        self._device_lost: DeviceLost | None = None
         self._count = count
         self._report = report
         self._counts: deque[worker_protocol.Count] = deque()
@@ -179,6 +188,8 @@ class GatewayConnection:
         try:
             while True:
                 await socket.send(worker_protocol.encode(await self._outbox.take()))
+                if self._device_lost is not None and self._outbox.empty and self._end_process is not None:
+                    self._end_process(self._device_lost)
         except EOFError:
             scope.cancel()
 
@@ -253,6 +264,8 @@ class GatewayConnection:
                     await self._session(message, lease)
             if lease.scope.cancelled_caught:
                 outbox.drop(message.lease)
+        except DeviceLost as lost:
+            self._device_lost = lost
         except Exception:
             log.exception("request %s failed", message.request_id)
             code, sentence = (
@@ -282,7 +295,7 @@ class GatewayConnection:
         return emit
 
     async def _session(self, opening: worker_protocol.Open, lease: _Lease) -> None:
-        """Run a call, a speech request or a transcription, and send its `CallSessionEnded`."""
+        """Run a call, a speech request or a transcription, and send its `CallSessionEnded`. Raises DeviceLost after it."""
         outbox = self._outbox
 
         async def send(event: CallEvent) -> None:
@@ -295,7 +308,10 @@ class GatewayConnection:
             await self._run_session(opening, lease.inbox, send)
         except Problem as problem:
             end = CallSessionEnded(problem.code, problem.message, problem.status)
+            lost = problem if isinstance(problem, DeviceLost) else None
         else:
-            end = CallSessionEnded()
+            end, lost = CallSessionEnded(), None
         # Without credit: a client that reads nothing must still learn of the end, and its seat must become free.
         outbox.send(opening.lease, end)
+        if lost is not None:
+            raise lost

@@ -4,14 +4,22 @@ import select
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 
 import anyio
 import pytest
 from tests.support.ports import free_port
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed
 
 from duologue.errors import StartFailed
 from duologue.gateway.workers import process
+from duologue.values.events import Failed
+from duologue.values.messages import user
+from duologue.values.requests import ChatRequest
+from duologue.wire import worker_protocol
 from duologue.wire.worker_protocol import LoadSpec
+from duologue.worker.app import DEVICE_LOST
 
 
 def test_a_model_that_could_not_be_loaded_is_tried_again_ever_more_rarely():
@@ -58,6 +66,28 @@ async def test_a_worker_is_not_started_from_what_lies_in_the_folder_one_stands_i
             await running.process.stdin.aclose()
             await running.process.wait()
     assert running.process.returncode == 0
+
+
+@pytest.mark.system
+@pytest.mark.anyio
+async def test_a_worker_whose_device_is_lost_says_so_and_ends():
+    answers: list[worker_protocol.Up] = []
+    async with process.started(LoadSpec("worker_0", "scripted", "m"), "secret", free_port()) as running:
+        headers = {"Authorization": "Bearer secret"}
+        with anyio.fail_after(PATIENCE):
+            async with connect(f"ws://{running.address}/live", additional_headers=headers) as socket:
+                while not any(getattr(answer, "state", "") == "ready" for answer in answers):
+                    answers += worker_protocol.decode_up(await socket.recv(decode=False))
+                request = ChatRequest((user("/say so far\n/lose The card failed."),))
+                await socket.send(worker_protocol.encode([worker_protocol.Begin(1, 0, request)]))
+                with suppress(ConnectionClosed):  # a process that ends at once sends no goodbye
+                    while True:
+                        answers += worker_protocol.decode_up(await socket.recv(decode=False))
+            await running.process.wait()
+    assert running.process.returncode == DEVICE_LOST
+    events = [event for each in answers if isinstance(each, worker_protocol.Emit) for event in each.events]
+    assert events[-1] == Failed("device_lost", "The card failed.", 503)
+    assert answers[-1] == worker_protocol.Closed(1)
 
 
 PATIENCE = 60.0

@@ -12,6 +12,7 @@ slash is a step; a message without steps is answered with "You said: ...":
     /hang            write nothing more until cancelled
     /length          end as if the token limit was reached
     /fail TEXT       fail with TEXT as the sentence
+    /lose TEXT       lose the device: fail with TEXT, and end the worker after it
     /crash           end the worker process at once, as a fault in a library would
     /got             write what the request has besides text, one word for each part (chat engine only)
     /then            what follows belongs to the next turn of the same reply, after the results of the tools that were
@@ -37,7 +38,7 @@ from anyio.lowlevel import checkpoint
 from msgspec import Struct
 
 from duologue.engines.contracts import Generation, GenerationEnded, LanguageEngine, Piece
-from duologue.errors import BadRequest, EngineFailed
+from duologue.errors import BadRequest, DeviceLost, EngineFailed
 from duologue.text.output.channels import ReasoningTags
 from duologue.text.templates.chat_template import ChatTemplate
 from duologue.text.templates.prompt_request import PromptRequest, RenderedPrompt
@@ -82,8 +83,8 @@ class ScriptStep(Struct, frozen=True):
 
 
 _THEN = re.compile(r"^\s*/then\s*$\n?", re.MULTILINE)
-_STEP = re.compile(r"/(say|repeat|pace|read|wait|hang|length|fail|crash|got)\b ?(.*)")
-_ENDING = {"hang", "length", "fail", "crash"}
+_STEP = re.compile(r"/(say|repeat|pace|read|wait|hang|length|fail|lose|crash|got)\b ?(.*)")
+_ENDING = {"hang", "length", "fail", "lose", "crash"}
 _NUMBERED = {"repeat", "pace", "read", "wait"}
 
 
@@ -343,6 +344,8 @@ async def _play(steps: Sequence[ScriptStep]) -> AsyncGenerator[str | GenerationE
                 await anyio.sleep_forever()
             case "fail":
                 raise EngineFailed(step.text or "The script asked for a failure.", code="scripted_failure")
+            case "lose":
+                raise DeviceLost(step.text or "The script asked for a lost device.")
             case "crash":
                 os._exit(70)
             case "length":

@@ -24,7 +24,7 @@ from duologue.engines.contracts import (
     PromptEngine,
     SpokenSound,
 )
-from duologue.errors import BadRequest, ContextExceeded, Problem, Unsupported
+from duologue.errors import BadRequest, ContextExceeded, DeviceLost, Problem, Unsupported
 from duologue.sessions.chat.chat_prompt import ChatPrompt, render
 from duologue.sessions.chat.constraint import offered_tools, reply_grammar
 from duologue.sessions.chat.logprobs import LogprobAlignment
@@ -74,7 +74,8 @@ async def reply(
 ) -> None:
     """Run one reply in `slot`, emitting its events. `clock` gives seconds; `now` is passed to the template.
 
-    Problems become `Failed`. Cancelling it ends the engine's work first, and no terminal event is emitted then.
+    Problems become `Failed`; DeviceLost is raised after it. Cancelling it ends the engine's work first, and no terminal event is
+    emitted then.
     """
     try:
         _check(engine.card, request)
@@ -87,6 +88,8 @@ async def reply(
             await _relay(engine, slot, request, emit)
     except Problem as problem:
         await emit(Failed(problem.code, problem.message, problem.status, problem.param))
+        if isinstance(problem, DeviceLost):
+            raise
 
 
 class PromptTokens(Struct, frozen=True):

@@ -98,6 +98,7 @@ export const REMEDIES_OF: Readonly<Record<string, readonly Remedy[]>> = {
   unavailable: MODEL_OR_LATER,
   unreachable: LATER,
   app_disabled: LATER,
+  device_lost: LATER,
   worker_lost: LATER,
   worker_restarted: LATER,
 
