@@ -14,13 +14,14 @@ slash is a step; a message without steps is answered with "You said: ...":
     /fail TEXT       fail with TEXT as the sentence
     /lose TEXT       lose the device: fail with TEXT, and end the worker after it
     /crash           end the worker process at once, as a fault in a library would
-    /got             write what the request has besides text, one word for each part (chat engine only)
+    /got             write what the request has besides text, one word for each part (chat and omni engines only)
     /then            what follows belongs to the next turn of the same reply, after the results of the tools that were
                      called in this one; without it the last turn is repeated
 
 A reply that is continued resumes after its text so far: that text, and the step that ended it, are not played again.
 
-With `kind: chat` in its options it is a chat engine instead of a prompt engine; `modalities` are then what it takes.
+With `kind: chat` in its options it is a chat engine instead of a prompt engine; `modalities` are then what it takes. With
+`duplex` it is an omni engine (`omni.py`).
 """
 
 from __future__ import annotations
@@ -288,9 +289,15 @@ class ScriptedChatEngine:
 
 
 async def load(options: dict[str, Any]) -> LanguageEngine:
-    """The scripted engine. Options: name, slots, context, kind (prompt or chat), modalities (of a chat engine)."""
+    """The scripted engine. Options: name, slots, context, kind (prompt or chat), modalities (of a chat engine), duplex and what
+    `omni.DuplexScript` has."""
     name = str(options.get("name") or "scripted")
     slots = int(options.get("slots") or SLOTS)
+    if options.get("duplex"):
+        # Its file imports this one.
+        from duologue.engines.scripted.omni import load_omni
+
+        return load_omni(name, slots, int(options.get("context") or CONTEXT), options)
     if options.get("kind") == "chat":
         return ScriptedChatEngine(name, slots, options.get("modalities") or ("text",))
     return ScriptedEngine(name, slots, int(options.get("context") or CONTEXT))

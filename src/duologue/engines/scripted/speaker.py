@@ -75,14 +75,7 @@ class ScriptedSpeaker:
         self, clause: str, *, voice: str = "", speed: float = 1.0, language: str = ""
     ) -> AsyncIterator[AsyncIterator[SpeechChunk]]:
         """A word at a time. Raises NotFound for another voice than `low` and `high`, EngineFailed at `xfail`."""
-        voice = voice or VOICES[0].name
-        if voice not in _PITCH:
-            raise NotFound(
-                f"There is no voice {voice!r}; the voices are low and high.",
-                code="voice_not_found",
-                param="voice",
-            )
-        async with aclosing(self._tones(clause, _PITCH[voice], max(0.1, speed))) as pieces:
+        async with aclosing(self._tones(clause, lowest_tone(voice), max(0.1, speed))) as pieces:
             yield pieces
 
     async def _tones(self, clause: str, pitch: float, speed: float) -> AsyncGenerator[SpeechChunk]:
@@ -119,6 +112,18 @@ class ScriptedCloner(ScriptedSpeaker):
         """A word at a time, in the recording's pitch. Raises EngineFailed at `xfail`."""
         async with aclosing(self._tones(clause, frequency_of(sample.pcm), max(0.1, speed))) as pieces:
             yield pieces
+
+
+def lowest_tone(voice: str) -> float:
+    """Hz of the lowest tone of a voice; "": of the first one. Raises NotFound for another name than `low` and `high`."""
+    voice = voice or VOICES[0].name
+    if voice not in _PITCH:
+        raise NotFound(
+            f"There is no voice {voice!r}; the voices are low and high.",
+            code="voice_not_found",
+            param="voice",
+        )
+    return _PITCH[voice]
 
 
 def frequency_of(pcm: bytes) -> float:
