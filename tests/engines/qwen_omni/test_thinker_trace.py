@@ -1,5 +1,7 @@
 """The trace over arrays of numpy that have the one method of a tensor which it calls."""
 
+from typing import Any
+
 import pytest
 
 from duologue.engines.qwen_omni.thinker_trace import ROOM, ThinkerTrace
@@ -14,7 +16,7 @@ class Values(numpy.ndarray):  # type: ignore[name-defined]
         return numpy.full(shape, -9, dtype=self.dtype).view(Values)
 
 
-def tokens(*numbers: int):
+def tokens(*numbers: int) -> tuple[Any, Any, Any, Any]:
     """Tokens of these ids; what goes in is ten times as much, the hidden state a hundred times."""
     ids = numpy.array(numbers).view(Values)
     wide = numpy.stack([ids, ids], axis=1).view(Values)
@@ -63,6 +65,20 @@ def test_tokens_taken_out_of_the_middle_leave_the_others_in_order() -> None:
     assert trace.media.tolist() == [False, False, False, False, True, True, True, True]
     trace.remove(6, 8)
     assert trace.ids.tolist() == [0, 1, 4, 5, 6, 7]
+
+
+def test_it_has_the_positions_of_its_tokens_where_all_came_with_them() -> None:
+    trace = ThinkerTrace()
+    trace.append(*tokens(1, 2), positions=numpy.array([[0, 0, 0], [1, 1, 1]]).view(Values))
+    trace.append(*tokens(3), positions=numpy.array([[2, 3, 4]]).view(Values))
+    assert trace.positions.tolist() == [[0, 0, 0], [1, 1, 1], [2, 3, 4]]
+    trace.remove(0, 1)
+    assert trace.positions.tolist() == [[1, 1, 1], [2, 3, 4]]
+    trace.append(*tokens(4))
+    assert trace.positions is None
+    trace.append(*tokens(5), positions=numpy.array([[9, 9, 9]]).view(Values))
+    assert trace.positions is None
+    assert trace.ids.tolist() == [2, 3, 4, 5]
 
 
 def test_it_grows_far_beyond_its_first_room() -> None:

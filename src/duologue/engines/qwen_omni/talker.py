@@ -21,6 +21,10 @@ class TalkerReply(Protocol):
         """Codes of speech made so far."""
         ...
 
+    def spoken_tokens(self, samples: int) -> int:
+        """How many of the reply's tokens its first `samples` (24 kHz) say. An estimate: the model does not time its words."""
+        ...
+
     def feed(self, trace: ThinkerTrace) -> bytes:
         """A token of the reply was appended to `trace`: the sound that is ready with it, often none."""
         ...

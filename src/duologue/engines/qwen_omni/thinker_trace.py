@@ -11,6 +11,7 @@ from typing import Any
 
 ROOM = 256
 """Tokens by which a trace grows at least."""
+PARTS = 5
 
 
 class ThinkerTrace:
@@ -18,7 +19,7 @@ class ThinkerTrace:
 
     def __init__(self) -> None:
         self._length = 0
-        self._held: tuple[Any, ...] = (None, None, None, None)
+        self._held: tuple[Any, ...] = (None,) * PARTS
 
     def __len__(self) -> int:
         return self._length
@@ -43,10 +44,18 @@ class ThinkerTrace:
         """[n] bool: the positions of pictures and sound."""
         return self._tensor(3)
 
-    def append(self, ids: Any, embeddings: Any, hidden: Any, media: Any) -> None:
-        """Add `k` tokens: [k], [k, d], [k, d], [k]. They are copied."""
+    @property
+    def positions(self) -> Any:
+        """[n, 3] int64: where the thinker sees each token in time, height and width. None where a token came without."""
+        return self._tensor(4)
+
+    def append(self, ids: Any, embeddings: Any, hidden: Any, media: Any, positions: Any = None) -> None:
+        """Add `k` tokens: [k], [k, d], [k, d], [k], [k, 3]. They are copied. The positions matter where there are pictures: without
+        them the talker takes all tokens for text."""
         end = self._length + int(ids.shape[0])
-        new = (ids, embeddings, hidden, media)
+        if self._length and self._held[4] is None:
+            positions = None
+        new = (ids, embeddings, hidden, media, positions)
         self._held = tuple(self._grown(held, part, end) for held, part in zip(self._held, new, strict=True))
         self._length = end
 
@@ -58,7 +67,7 @@ class ThinkerTrace:
         """Take out the tokens from `start` to before `end`; those behind them move up."""
         kept = self._length - end
         if kept > 0:
-            for held in self._held:
+            for held in filter(_is_there, self._held):
                 held[start : start + kept] = held[
                     range(end, self._length)
                 ]  # a list of places copies, a slice would not
@@ -69,7 +78,9 @@ class ThinkerTrace:
         return None if held is None else held[: self._length]
 
     def _grown(self, held: Any, new: Any, end: int) -> Any:
-        """`held` with room for `end` tokens, and `new` as its last ones."""
+        """`held` with room for `end` tokens, and `new` as its last ones. None where `new` is."""
+        if new is None:
+            return None
         if held is None or held.shape[0] < end:
             larger = new.new_empty((max(end, ROOM, self._length * 3 // 2), *new.shape[1:]))
             if held is not None:
@@ -77,3 +88,7 @@ class ThinkerTrace:
             held = larger
         held[self._length : end] = new
         return held
+
+
+def _is_there(held: Any) -> bool:
+    return held is not None
