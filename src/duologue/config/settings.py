@@ -116,6 +116,10 @@ class EngineSettings(Section):
         default=None,
         description="Prompt tokens processed in one step; empty: by the measured speed, 0.2 s a step, or 0.05 s beside other replies.",
     )
+    python: str = Field(
+        default="",
+        description="The Python of the worker's process, of an environment of its own; empty: the one that runs the server.",
+    )
     options: dict[str, Any] = Field(
         default={}, description="Further options of the engine, under its own names."
     )

@@ -44,6 +44,8 @@ class LoadSpec(Struct, frozen=True):
     device: str = "cpu"
     upstream: str = ""
     """The name of the connected server whose models it serves, all of them; empty for one model."""
+    python: str = ""
+    """The interpreter that runs it; empty: the gateway's own."""
 
 
 class Begin(Struct, frozen=True, tag="begin"):

@@ -144,3 +144,19 @@ def test_the_cards_are_listed_only_where_there_is_something_to_place(tmp_path):
     load_specs(settings(tmp_path), unasked)
     load_specs(settings(tmp_path, device="cuda:1"), unasked)
     load_specs(settings(tmp_path, engine="scripted", copies=2), unasked)
+
+
+def test_a_worker_may_have_a_python_of_its_own_which_is_checked_before_anything_starts(tmp_path, monkeypatch):
+    checked: list[tuple[str, str]] = []
+    monkeypatch.setattr(module, "check_interpreter", lambda worker, python: checked.append((worker, python)))
+    monkeypatch.setenv("HOME", "/home/ada")
+    named = {"name": "omni", "engine": "scripted", "python": "~/env/bin/python"}
+    [omni, plain] = load_specs(settings(tmp_path, workers=[named, {"engine": "scripted"}]))
+    assert (omni.python, plain.python) == ("/home/ada/env/bin/python", "")
+    assert checked == [("omni", "/home/ada/env/bin/python")]
+
+
+def test_a_python_that_is_not_there_is_an_error_of_the_start(tmp_path):
+    with pytest.raises(StartFailed, match="nowhere/bin/python, which cannot be started") as caught:
+        load_specs(settings(tmp_path, engine="scripted", python="/nowhere/bin/python"))
+    assert caught.value.code == "interpreter_unusable"

@@ -15,6 +15,7 @@ import msgspec
 from duologue.config import Settings, WorkerEntry
 from duologue.config.voice import Recogniser, Speaker, VoiceSettings
 from duologue.errors import StartFailed
+from duologue.gateway.workers.interpreter import check_interpreter
 from duologue.models import catalogue
 from duologue.models.fit import memory_needed
 from duologue.models.gguf import header
@@ -33,9 +34,11 @@ ListCards = Callable[[], Sequence[Card]]
 
 
 def load_specs(settings: Settings, list_cards: ListCards = tuple) -> list[LoadSpec]:
-    """One load spec for each worker, the copies of a model after each other. Raises StartFailed for a missing or broken model file,
-    with what to do. `list_cards` takes a second, and is asked only where there is something to place."""
+    """One load spec for each worker, the copies of a model after each other. Raises StartFailed for a missing or broken model file, or for an interpreter that cannot run its worker, with what to do. `list_cards` takes a second, and is asked only where there is something to place."""
     entries = settings.worker_entries
+    for entry in entries:
+        if python := interpreter_of(entry):
+            check_interpreter(entry.name, python)
     local = [entry for entry in entries if entry.engine == "llama"]
     cards = list_cards() if len(local) > 1 or any(entry.copies != 1 for entry in local) else ()
     specs = [spec for entry in entries for spec in _copies(load_spec(entry, settings), entry, cards)]
@@ -76,6 +79,12 @@ def _placed(spec: LoadSpec, placed: PlacedModel) -> LoadSpec:
     if placed.reason:
         log.warning("%s", placed.reason)
     return on_device(spec, placed.device)
+
+
+def interpreter_of(entry: WorkerEntry) -> str:
+    """The interpreter of a worker, as it is written in the settings; "" for the server's own. A name without a folder is searched for
+    in PATH."""
+    return str(Path(entry.python).expanduser()) if entry.python else ""
 
 
 def voice_load_spec(settings: Settings, pack: VoicePack | None = None) -> LoadSpec | None:
@@ -140,4 +149,4 @@ def load_spec(entry: WorkerEntry, settings: Settings) -> LoadSpec:
     else:
         name = name or entry.engine
     device = str(options.get("device") or entry.device)
-    return LoadSpec(entry.name, entry.engine, name, options, device)
+    return LoadSpec(entry.name, entry.engine, name, options, device, python=interpreter_of(entry))

@@ -18,6 +18,7 @@ from anyio.abc import Process
 
 from duologue import process_limits
 from duologue.errors import StartFailed
+from duologue.gateway.workers.interpreter import CODE, environment
 from duologue.wire.worker_protocol import LoadSpec
 
 log = logging.getLogger(__name__)
@@ -83,7 +84,7 @@ async def started(
     try:
         process = await anyio.open_process(
             # -P: do not import from the current folder, where a file may shadow a library.
-            [sys.executable, "-P", "-m", "duologue.worker"],
+            [load_spec.python or sys.executable, "-P", "-m", "duologue.worker"],
             stdin=subprocess.PIPE,
             stdout=None,
             stderr=None,
@@ -91,7 +92,7 @@ async def started(
             # Ctrl-C goes to the whole process group of the terminal. The gateway handles it and stops its workers itself.
             start_new_session=True,
             # The operator's settings, including the key, stay in the gateway: a worker gets only its load spec.
-            env=process_limits.inherited_environment()
+            env=environment(load_spec.python)
             | {
                 "DUOLOGUE_WORKER_SECRET": secret,
                 "DUOLOGUE_WORKER_LOG": ":".join(log_settings),
@@ -99,6 +100,13 @@ async def started(
                 "DUOLOGUE_WORKER_LOAD_SPEC": msgspec.json.encode(load_spec).decode(),
             },
         )
+    except OSError as error:
+        python = load_spec.python or sys.executable
+        raise StartFailed(
+            f"The worker {load_spec.worker} cannot be started by {python}: {error.strerror or error}.",
+            code=CODE,
+            param="python",
+        ) from error
     finally:
         # Only the worker may hold the socket, so that connections break when it dies.
         listener.close()
