@@ -116,10 +116,6 @@ class EngineSettings(Section):
         default=None,
         description="Prompt tokens processed in one step; empty: by the measured speed, 0.2 s a step, or 0.05 s beside other replies.",
     )
-    python: str = Field(
-        default="",
-        description="The Python of the worker's process, of an environment of its own; empty: the one that runs the server.",
-    )
     options: dict[str, Any] = Field(
         default={}, description="Further options of the engine, under its own names."
     )
@@ -128,6 +124,11 @@ class EngineSettings(Section):
 class WorkerSettings(EngineSettings):
     name: str = Field(
         default="", description="The worker's name in /status and the log; empty: worker_0, worker_1 ..."
+    )
+    # Not a setting of the whole server: DUOLOGUE_PYTHON is the Python that `make` installs it with.
+    python: str = Field(
+        default="",
+        description="The Python of the worker's process, of an environment of its own; empty: the one that runs the server.",
     )
 
 

@@ -156,7 +156,13 @@ def test_a_worker_may_have_a_python_of_its_own_which_is_checked_before_anything_
     assert checked == [("omni", "/home/ada/env/bin/python")]
 
 
+def test_the_python_that_installs_the_server_runs_no_worker(tmp_path, monkeypatch):
+    monkeypatch.setenv("DUOLOGUE_PYTHON", "python3.13")
+    (spec,) = load_specs(settings(tmp_path, engine="scripted"))
+    assert spec.python == ""
+
+
 def test_a_python_that_is_not_there_is_an_error_of_the_start(tmp_path):
     with pytest.raises(StartFailed, match="nowhere/bin/python, which cannot be started") as caught:
-        load_specs(settings(tmp_path, engine="scripted", python="/nowhere/bin/python"))
+        load_specs(settings(tmp_path, workers=[{"engine": "scripted", "python": "/nowhere/bin/python"}]))
     assert caught.value.code == "interpreter_unusable"
