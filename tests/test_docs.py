@@ -122,14 +122,17 @@ def everything_the_socket_says() -> list[str]:
 
 
 def test_every_message_of_the_duplex_socket_is_documented() -> None:
-    source = (SOURCE / "wire" / "duplex.py").read_text(encoding="utf-8")
+    source = (SOURCE / "wire" / "calls" / "duplex.py").read_text(encoding="utf-8")
     kinds = set(re.findall(r'(?:case|_json\() ?"(\w+)"', source)) | {"queued", "queue_update"}
     assert {"prepare", "audio_chunk", "result", "prepared", "stopped", "timeout"} <= kinds
     assert not unmentioned(kinds)
 
 
 def test_every_message_of_the_voice_socket_is_documented() -> None:
-    source = (SOURCE / "wire" / "voice.py").read_text(encoding="utf-8")
+    folder = SOURCE / "wire" / "calls"
+    source = "".join(
+        (folder / f"{name}.py").read_text(encoding="utf-8") for name in ("voice", "caller_messages")
+    )
     kinds = set(re.findall(r'(?:case|_message\(|"type":)\s*"(\w+)"', source))
     assert {"start", "approval", "transcript", "tool", "approval_asked", "history"} <= kinds
     assert not unmentioned(kinds)

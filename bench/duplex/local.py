@@ -33,7 +33,7 @@ from duologue.values.call_events import CallControl, CallEvent, CallSetup, Micro
 from duologue.values.events import Done, Event, TextDelta
 from duologue.values.requests import ChatRequest
 from duologue.values.speech import Transcript
-from duologue.wire import voice
+from duologue.wire.calls import caller_messages, voice
 from duologue.worker.inbox import ControlInbox
 
 STEP = 0.032
@@ -211,7 +211,9 @@ class LocalCall:
             await checkpoint()
 
     async def tell(self, body: dict[str, Any]) -> None:
-        told = voice.control(voice.decode(json.dumps(body), LimitSettings()), self._encoder)
+        told = caller_messages.control(
+            caller_messages.decode(json.dumps(body), LimitSettings()), self._encoder
+        )
         if told is not None:
             self._call.send(told)
         await self.settle()

@@ -16,7 +16,7 @@ from duologue.gateway.calls.prefill_ahead import ReadAhead
 from duologue.values import call_events
 from duologue.values.call_events import CallSetup
 from duologue.values.messages import Tool
-from duologue.wire import voice
+from duologue.wire.calls import voice
 
 SETUP = CallSetup(pauses=True, marks=True)
 

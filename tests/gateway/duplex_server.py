@@ -14,8 +14,8 @@ from tests.gateway.fake_seats import FakeGenerate, FakeLease, FakeSeats
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from duologue.gateway.calls.duplex_socket import DuplexSessions, router
-from duologue.gateway.calls.voice_socket import CallServices
+from duologue.gateway.calls.call_services import CallServices
+from duologue.gateway.duplex.duplex_socket import DuplexSessions, router
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.values.generate import Generate
 from duologue.values.requests import ModelCard

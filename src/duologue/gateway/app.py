@@ -30,8 +30,11 @@ from duologue.gateway.apps.modes import Abilities
 from duologue.gateway.auth import key_routes, middleware, sessions
 from duologue.gateway.auth.guessing import GuessGuard
 from duologue.gateway.auth.keys import Keys, read_key, wall_clock
-from duologue.gateway.calls import duplex_socket, voice_socket
+from duologue.gateway.calls import voice_socket
+from duologue.gateway.calls.call_model import is_native
+from duologue.gateway.calls.call_services import CallServices
 from duologue.gateway.dialects import audio, chat_completions, chat_socket
+from duologue.gateway.duplex import duplex_socket
 from duologue.gateway.help import help_routes
 from duologue.gateway.help.search import HelpSearch
 from duologue.gateway.media.fitted_generate import FittedGenerate
@@ -134,7 +137,7 @@ class Gateway:
         self.recordings = RecordingService(
             settings.recordings, settings.data / "recordings", is_temporary=self._is_temporary
         )
-        self.call_services = voice_socket.CallServices(
+        self.call_services = CallServices(
             self.voice,
             self.generate,
             self.models,
@@ -163,14 +166,22 @@ class Gateway:
         self.tls: ssl.SSLContext | None = None
         self.app = self._application()
 
+    def _features(self) -> dict[str, bool]:
+        """What else users may do. A model that holds calls by itself needs no voice worker."""
+        native = any(is_native(card) for card in self.models.cards())
+        return {"recording": self.recordings.allowed, **({"voice": True} if native else {})}
+
     def _abilities(self) -> Abilities:
         """What the loaded engines can do."""
         cards = self.models.cards()
+        native = [card for card in cards if is_native(card)]
         coming = bool(self.model_service.coming) or any(not card.context for card in cards)
         return Abilities(
             text=bool(cards) or coming,
             voice=self.speech.features()["voice"] or self.speech.status[0] == "loading",
             image=coming or any("image" in card.modalities for card in cards),
+            duplex=tuple(card.name for card in native),
+            duplex_image=tuple(card.name for card in native if "image" in card.modalities),
         )
 
     async def _require_chat(self, request: Request) -> None:
@@ -268,12 +279,13 @@ class Gateway:
                 "audio_bytes": settings.limits.audio_mb * MEGABYTE,
             },
             speech=self.speech,
-            features=lambda: {"recording": self.recordings.allowed},
+            features=self._features,
             ui_defaults=settings.ui.defaults.overrides(),
             coming=lambda: self.model_service.coming,
             chosen=lambda: self.model_service.remembered.default,
             aliases=self.models.aliases,
             apps=self.apps.is_enabled,
+            modes=self.apps.standings,
         )
 
     def _application(self) -> FastAPI:

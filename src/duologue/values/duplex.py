@@ -1,4 +1,4 @@
-"""A chunk of a duplex session, and the result that answers it. Made by `gateway.calls.duplex_frames`."""
+"""A chunk of a duplex session, and the result that answers it. Made by `gateway.duplex.duplex_frames`."""
 
 from __future__ import annotations
 

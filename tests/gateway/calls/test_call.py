@@ -21,7 +21,7 @@ from duologue.values.conversations import StoredMessage, TextContent
 from duologue.values.events import Done, Event, ReplyWord, TextDelta, ToolCallDelta
 from duologue.values.failures import RESTARTED, WORKER_LOST
 from duologue.values.messages import ImagePart, Message, TextPart, Tool, ToolCall, assistant, user
-from duologue.wire import voice
+from duologue.wire.calls import caller_messages, voice
 
 pytestmark = pytest.mark.anyio
 
@@ -309,7 +309,7 @@ async def test_the_clients_tools_are_called_and_the_reply_goes_on_with_what_they
         asked = await fixture.client.until("tool_call")
         assert (asked["name"], asked["arguments"]) == ("lamp", '{"on":true}')
         assert seat.controls == [call_events.ToolsRunning(1)]
-        assert fixture.call.replies.client_tools.accept(voice.ClientToolResult("c1", "done"))
+        assert fixture.call.replies.client_tools.accept(caller_messages.ClientToolResult("c1", "done"))
         told = await seat.until(4)
         assert told[1:] == [
             call_events.ToolsRunning(1, busy=False), call_events.Text(1, "The lamp is on."), call_events.Text(1, "", last=True),
@@ -329,7 +329,7 @@ async def test_the_clients_tools_are_called_and_the_reply_goes_on_with_what_they
 
 async def test_a_result_nobody_waits_for_is_refused():
     fixture = RunningCall(FakeLease())
-    assert not fixture.call.replies.client_tools.accept(voice.ClientToolResult("c9", ""))
+    assert not fixture.call.replies.client_tools.accept(caller_messages.ClientToolResult("c9", ""))
 
 
 async def test_the_newest_picture_goes_with_the_turn_it_falls_in_and_with_no_other():

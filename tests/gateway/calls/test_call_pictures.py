@@ -1,17 +1,21 @@
 """What a camera sends into a call or a duplex session reaches the model, fitted: the newest picture of a turn, and no other."""
 
 import base64
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 from fastapi import FastAPI
 from PIL import Image
-from tests.gateway.duplex_server import SEEING, Caller, Seat, serve_duplex
+from tests.gateway.duplex_server import MINI, SEEING, Caller, Seat, serve_duplex
 from tests.gateway.fake_seats import FakeGenerate, FakeLease, FakeSeats, words
 from tests.support.sample_files import encoded, opened
 from websockets.asyncio.client import connect
 
-from duologue.gateway.calls.voice_socket import CallServices, router
+from duologue.gateway.apps.app_registry import AppRegistry
+from duologue.gateway.calls.call_services import CallServices
+from duologue.gateway.calls.voice_socket import router
 from duologue.gateway.media.fitted_generate import FittedGenerate
 from duologue.gateway.media.fitter import MediaFitter
 from duologue.gateway.models.registry import ModelRegistry
@@ -19,7 +23,7 @@ from duologue.gateway.speech.service import SpeechService
 from duologue.values import call_events
 from duologue.values.fitting import MediaBudget
 from duologue.values.messages import ImagePart, TextPart
-from duologue.values.requests import ChatRequest
+from duologue.values.requests import ChatRequest, ModelCard
 
 pytestmark = pytest.mark.anyio
 
@@ -85,3 +89,68 @@ async def test_a_call_shows_the_newest_frame_of_a_turn(serve: Any) -> None:
         await seat.until(TOLD)
     [request] = generate.requests
     assert_seen(request, (0, 0, 255))
+
+
+@asynccontextmanager
+async def calling(serve: Any, seat: FakeLease, card: ModelCard, **options: Any) -> AsyncIterator[Caller]:
+    services = CallServices(
+        FakeSeats(seat),  # type: ignore[arg-type]
+        FakeGenerate(words("Blue.")),
+        ModelRegistry(lambda: (card,), {}),
+        **options,
+    )
+    app = FastAPI()
+    app.include_router(router(services))
+    async with serve(app) as address, connect(f"ws://{address}/ws/voice") as socket:
+        caller = Caller(socket)
+        await caller.says("start")
+        yield caller
+
+
+async def test_a_frame_of_the_screen_is_a_picture_like_any_other(serve: Any) -> None:
+    seat, generate = FakeLease(), FakeGenerate(words("Blue."))
+    services = CallServices(
+        FakeSeats(seat),  # type: ignore[arg-type]
+        fitted(generate),
+        ModelRegistry(lambda: (SEEING,), {}),
+    )
+    app = FastAPI()
+    app.include_router(router(services))
+    async with serve(app) as address, connect(f"ws://{address}/ws/voice") as socket:
+        caller = Caller(socket)
+        await caller.says("start")
+        await caller.says("frame", image=picture("red"))
+        await caller.says("frame", image="data:image/jpeg;base64," + picture("blue"), source="screen")
+        await socket.send(b"\1\0")
+        await seat.until(1)
+        seat.say(ASKED)
+        await seat.until(TOLD)
+    [request] = generate.requests
+    assert_seen(request, (0, 0, 255))
+
+
+async def errors_of_two_frames(caller: Caller, seat: FakeLease) -> list[str]:
+    """The codes of the errors that two frames are answered with, up to a typed word that reaches the session after them."""
+    await caller.says("frame", image=picture("red"))
+    await caller.says("frame", image=picture("blue"))
+    await caller.says("text", text="hi")
+    await seat.until(1)
+    seat.say(call_events.Transcribed(0, 1, "hi", final=True))
+    codes = []
+    while (message := await caller.hears())["type"] != "transcript":
+        if message["type"] == "error":
+            codes.append(message["code"])
+    return codes
+
+
+async def test_frames_that_no_model_sees_are_refused_once_and_the_call_goes_on(serve: Any) -> None:
+    seat = FakeLease()
+    async with calling(serve, seat, MINI) as caller:
+        assert await errors_of_two_frames(caller, seat) == ["modality_unsupported"]
+
+
+async def test_frames_are_refused_once_where_the_camera_is_switched_off(serve: Any) -> None:
+    seat, apps = FakeLease(), AppRegistry()
+    await apps.switch("omni", False)
+    async with calling(serve, seat, SEEING, apps=apps) as caller:
+        assert await errors_of_two_frames(caller, seat) == ["app_disabled"]

@@ -8,7 +8,7 @@ from duologue.gateway.calls import client_tools
 from duologue.gateway.calls.client_tools import ClientTools
 from duologue.tools.values import ToolOutcome
 from duologue.values.conversations import StoredToolCall, TextContent
-from duologue.wire import voice
+from duologue.wire.calls import caller_messages, voice
 
 pytestmark = pytest.mark.anyio
 
@@ -27,10 +27,10 @@ async def test_a_tool_call_ends_with_the_clients_result() -> None:
         tasks.start_soon(call)
         message = await client.until("tool_call")
         assert (message["reply_id"], message["call_id"], message["name"]) == (3, "c1", "lamp")
-        assert not tools.accept(voice.ClientToolResult("c2", "not this one"))
-        assert tools.accept(voice.ClientToolResult("c1", "broken", is_error=True))
+        assert not tools.accept(caller_messages.ClientToolResult("c2", "not this one"))
+        assert tools.accept(caller_messages.ClientToolResult("c1", "broken", is_error=True))
     assert outcomes == [ToolOutcome((TextContent("broken"),), True)]
-    assert not tools.accept(voice.ClientToolResult("c1", "too late"))
+    assert not tools.accept(caller_messages.ClientToolResult("c1", "too late"))
 
 
 async def test_a_client_that_does_not_answer_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,4 +38,4 @@ async def test_a_client_that_does_not_answer_is_a_failure(monkeypatch: pytest.Mo
     tools = ClientTools(voice.VoiceEncoder(), Client().write)
     outcome = await tools.call(1, LAMP)
     assert outcome.failed
-    assert not tools.accept(voice.ClientToolResult("c1", "too late"))
+    assert not tools.accept(caller_messages.ClientToolResult("c1", "too late"))

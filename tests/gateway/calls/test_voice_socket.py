@@ -23,7 +23,8 @@ from duologue.config.voice import VoiceSettings
 from duologue.errors import Problem
 from duologue.gateway.apps.app_registry import AppRegistry
 from duologue.gateway.calls import voice_socket
-from duologue.gateway.calls.voice_socket import MAX_AUDIO_FRAME, CallServices, VoiceSocket, router
+from duologue.gateway.calls.call_services import CallServices
+from duologue.gateway.calls.voice_socket import MAX_AUDIO_FRAME, VoiceSocket, router
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.speech.service import SpeechService
 from duologue.gateway.speech.voice_library import VoiceLibrary

@@ -19,7 +19,7 @@ from websockets.exceptions import ConnectionClosed
 from duologue.config.settings import Chat, LimitSettings
 from duologue.errors import Problem
 from duologue.gateway.apps.app_registry import AppRegistry
-from duologue.gateway.calls.voice_socket import CallServices
+from duologue.gateway.calls.call_services import CallServices
 from duologue.gateway.dialects import chat_socket
 from duologue.gateway.dialects.chat_socket import router
 from duologue.gateway.media.fitted_generate import FittedGenerate

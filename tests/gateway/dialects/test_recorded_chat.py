@@ -14,7 +14,7 @@ from websockets.asyncio.client import connect
 
 from duologue.config.settings import LimitSettings
 from duologue.errors import Problem
-from duologue.gateway.calls.voice_socket import CallServices
+from duologue.gateway.calls.call_services import CallServices
 from duologue.gateway.dialects.recorded_chat import RecordedChat
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.speech.service import SpeechService

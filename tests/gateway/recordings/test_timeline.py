@@ -18,7 +18,8 @@ from duologue.values import call_events
 from duologue.values.call_events import CallEvent, MicrophoneAudio
 from duologue.values.events import ReplyWord
 from duologue.values.messages import ImagePart
-from duologue.wire.voice import VoiceEncoder, control, decode
+from duologue.wire.calls.caller_messages import control, decode
+from duologue.wire.calls.voice import VoiceEncoder
 
 STEP = 0.02
 FRAME, HEARD = 320, 480

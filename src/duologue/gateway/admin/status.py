@@ -51,9 +51,10 @@ def router(
     chosen: Callable[[], str] = str,
     aliases: Callable[[], Mapping[str, ModelCard]] = dict,
     apps: Callable[[AppId], bool] = lambda app: True,
+    modes: Callable[[], Mapping[str, Any]] = dict,
 ) -> APIRouter:
     """`/health`, `/ready`, `/status`, `/workers`, `/metrics`, `/api/queue`, `/api/capabilities`. `coming`: models still to be loaded at
-    the start; `features`: what else users may do; `chosen`: the default model of an admin; `aliases`: other names of models; `apps`: whether a mode is switched on."""
+    the start; `features`: what else users may do; `chosen`: the default model of an admin; `aliases`: other names of models; `apps`: whether a mode is switched on; `modes`: whether each can be used, and how."""
     routes, voice = APIRouter(tags=["operations"]), speech or SpeechService(None)
 
     @routes.get("/health", summary="Whether the gateway is running")
@@ -102,6 +103,7 @@ def router(
             **models_view(pool, chosen(), coming(), aliases()),
             **_user_fields(request, auth_required(), {**voice.features(), **features()}),
             "apps": {app.id: apps(app.id) for app in APPS},
+            "modes": dict(modes()),
             "voice": voice.view(),
             "limits": dict(limits),
             "ui": {"defaults": dict(ui_defaults)},
@@ -378,6 +380,8 @@ def model_row(card: ModelCard) -> dict[str, Any]:
         "modalities": list(card.modalities),
         "untold": list(card.untold),
         "outputs": list(card.outputs),
+        "voices": list(card.voices),
+        "clones": card.clones,
         "verbs": list(card.verbs),
         "sampling": list(card.sampling),
         "defaults": dict(card.defaults),

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from duologue.errors import Forbidden, NotFound
-from duologue.gateway.apps.modes import APPS, Abilities, App, AppId, disabled_reason, reason
+from duologue.gateway.apps.modes import APPS, Abilities, App, AppId, Reason, disabled_reason, standing
 from duologue.notifier import Notifier
 
 STORED_AS = "apps"
@@ -77,6 +77,10 @@ class AppRegistry:
         """Every app, with what it needs and why it cannot be used."""
         return [self._row(app) for app in APPS]
 
+    def standings(self) -> dict[str, dict[str, Any]]:
+        """Whether each app can be used, by which kind of engine, and why not."""
+        return {app.id: self._standing(app) for app in APPS}
+
     @staticmethod
     def _find(id: str) -> App:
         for app in APPS:
@@ -87,7 +91,6 @@ class AppRegistry:
 
     def _row(self, app: App) -> dict[str, Any]:
         enabled = self.is_enabled(app.id)
-        why = reason(app, enabled, self._abilities())
         return {
             "app_id": app.id,
             "id": app.id,
@@ -95,8 +98,22 @@ class AppRegistry:
             "description": app.description,
             "route": app.route,
             "enabled": enabled,
-            "available": why is None,
             "needs": list(app.needs),
             "endpoints": list(app.endpoints),
-            "reason": None if why is None else {"code": why.code, "message": why.message},
+            **self._standing(app),
         }
+
+    def _standing(self, app: App) -> dict[str, Any]:
+        found = standing(app, self.is_enabled(app.id), self._abilities())
+        return {
+            "available": found.reason is None,
+            "reason": _reason(found.reason),
+            "native": list(found.native),
+            "native_reason": _reason(found.native_reason),
+            "cascade": found.cascade,
+            "cascade_reason": _reason(found.cascade_reason),
+        }
+
+
+def _reason(reason: Reason | None) -> dict[str, str] | None:
+    return None if reason is None else {"code": reason.code, "message": reason.message}

@@ -53,11 +53,14 @@ APPS = (
 
 
 class Abilities(Struct, frozen=True):
-    """What the loaded engines can do. A model that is still loading counts as able: nobody knows yet."""
+    """What the loaded engines can do. A model that is still loading counts as able: nobody knows yet. `duplex`: the names of the models
+    that hold a call by themselves, `duplex_image` of those among them that take pictures."""
 
     text: bool = True
     voice: bool = True
     image: bool = True
+    duplex: tuple[str, ...] = ()
+    duplex_image: tuple[str, ...] = ()
 
 
 class Reason(Struct, frozen=True):
@@ -67,12 +70,25 @@ class Reason(Struct, frozen=True):
     message: str
 
 
+class AppStanding(Struct, frozen=True):
+    """Whether an app can be used: `reason` is None if it can. A call is held by a model of `native` itself, or by a cascade of recogniser,
+    model and voice; each has a reason of its own where there is none of it."""
+
+    reason: Reason | None
+    native: tuple[str, ...] = ()
+    native_reason: Reason | None = None
+    cascade: bool = True
+    cascade_reason: Reason | None = None
+
+
 SWITCHED_OFF = "app_disabled"
 _LACKS: dict[Need, Reason] = {
     "text": Reason("model_empty", "No model is loaded."),
     "voice": Reason("voice_unavailable", "The server has no voice that works."),
     "image": Reason("modality_unsupported", "No loaded model takes pictures."),
 }
+_NO_DUPLEX = Reason("duplex_unavailable", "No loaded model holds a call by itself.")
+_BLIND_DUPLEX = Reason("modality_unsupported", "No loaded model that holds a call by itself takes pictures.")
 
 
 def disabled_reason(app: App) -> Reason:
@@ -80,9 +96,13 @@ def disabled_reason(app: App) -> Reason:
     return Reason(SWITCHED_OFF, f"An admin has switched off {app.name} on this server.")
 
 
-def reason(app: App, enabled: bool, abilities: Abilities) -> Reason | None:
-    """Why the app cannot be used; None if it can."""
-    if not enabled:
-        return disabled_reason(app)
+def standing(app: App, enabled: bool, abilities: Abilities) -> AppStanding:
+    """Whether the app can be used, and by which kind of engine."""
     lacking = (need for need in app.needs if not getattr(abilities, need))
-    return next((_LACKS[need] for need in lacking), None)
+    lack = next((_LACKS[need] for need in lacking), None)
+    off = None if enabled else disabled_reason(app)
+    if "voice" not in app.needs:
+        return AppStanding(off or lack, cascade=lack is None, cascade_reason=lack)
+    native = abilities.duplex_image if "image" in app.needs else abilities.duplex
+    no_native = None if native else _BLIND_DUPLEX if abilities.duplex else _NO_DUPLEX
+    return AppStanding(off or (None if native else lack), native, no_native, lack is None, lack)

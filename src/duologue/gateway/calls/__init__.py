@@ -1,1 +1,1 @@
-"""Telephone calls: `/ws/voice` and `/ws/duplex`, their replies, history and approvals."""
+"""Telephone calls: `/ws/voice`, and for both sockets of calls their model, seat, replies, history and approvals."""

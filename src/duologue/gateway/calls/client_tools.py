@@ -11,7 +11,7 @@ from duologue.gateway.calls.dialect import Dialect, Write
 from duologue.tools.values import ToolOutcome, failure
 from duologue.values.conversations import StoredToolCall, TextContent
 from duologue.values.messages import ToolCall
-from duologue.wire import voice
+from duologue.wire.calls import caller_messages
 
 TIMEOUT = 60.0
 """Seconds a client has to answer a tool call."""
@@ -38,7 +38,7 @@ class ClientTools:
             return failure(f"The tool has not answered within {TIMEOUT:.0f} seconds.")
         return ToolOutcome((TextContent(pending.result.content),), pending.result.is_error)
 
-    def accept(self, result: voice.ClientToolResult) -> bool:
+    def accept(self, result: caller_messages.ClientToolResult) -> bool:
         """The client has answered. False: no tool call waits for this result."""
         if (pending := self._open.get(result.call_id)) is None:
             return False
@@ -50,4 +50,4 @@ class ClientTools:
 class _OpenToolCall:
     def __init__(self) -> None:
         self.answered = anyio.Event()
-        self.result: voice.ClientToolResult | None = None
+        self.result: caller_messages.ClientToolResult | None = None

@@ -60,6 +60,11 @@ class CallHistory(Protocol):
         """The tools and permissions of its replies."""
         ...
 
+    @property
+    def model(self) -> str:
+        """The name of the model that it is for; "": the default one."""
+        ...
+
     def request(self, text: str, images: Sequence[ImagePart] = ()) -> ChatRequest:
         """The prompt of a reply to `text`, after everything before it."""
         ...
@@ -108,6 +113,10 @@ class EphemeralHistory:
     @property
     def context(self) -> CallContext:
         return self._context
+
+    @property
+    def model(self) -> str:
+        return self._request.model
 
     def request(self, text: str, images: Sequence[ImagePart] = ()) -> ChatRequest:
         return replace(self._request, messages=(*self._messages, _user(text, images)))

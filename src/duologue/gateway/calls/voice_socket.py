@@ -1,6 +1,6 @@
 """The voice socket, `/ws/voice`: a call over one WebSocket.
 
-Owns the socket's life: greeting, reading, the time limits of a call, the close. Messages are in `wire.voice`, the call itself
+Owns the socket's life: greeting, reading, the time limits of a call, the close. Messages are in `wire.calls.voice`, the call itself
 is in `call`. `/ws/chat` hands over to it when a socket turns out to be a call.
 """
 
@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Sequence
 
 import anyio
 import anyio.abc
@@ -17,29 +16,19 @@ import msgspec
 from fastapi import APIRouter, WebSocket
 from starlette.websockets import WebSocketDisconnect, WebSocketState
 
-from duologue.config.settings import LimitSettings
-from duologue.config.voice import VoiceSettings
-from duologue.errors import BadRequest, NotFound, Problem, Unsupported
+from duologue.errors import BadRequest, Problem, Unsupported
 from duologue.gateway.apps.app_notice import app_disabled_message
-from duologue.gateway.apps.app_registry import AppRegistry
 from duologue.gateway.apps.modes import SWITCHED_OFF
 from duologue.gateway.calls.call import Call, CallEnded
-from duologue.gateway.calls.history import CallHistory, EphemeralHistory, StoredHistory, TurnStore
-from duologue.gateway.calls.observer import CallObserver, CallRecordings
-from duologue.gateway.calls.prefill_ahead import ReadAhead
-from duologue.gateway.models.registry import ModelRegistry, admit
-from duologue.gateway.scheduling.lease import Lease
-from duologue.gateway.scheduling.pool import Pool
+from duologue.gateway.calls.call_camera import CallCamera
+from duologue.gateway.calls.call_services import CallServices
+from duologue.gateway.calls.history import CallHistory
+from duologue.gateway.calls.observer import CallObserver
 from duologue.gateway.scheduling.voice_seats import NO_VOICE
-from duologue.gateway.speech.service import SpeechService
-from duologue.gateway.speech.voice_choice import VoiceChoice
 from duologue.http.error_responses import problem_body, request_id_of
 from duologue.request_parsing import parsing
 from duologue.values import call_events
-from duologue.values.generate import Generate
-from duologue.values.messages import AudioPart, Tool
-from duologue.values.speech import SpeechRequest
-from duologue.wire import voice
+from duologue.wire.calls import caller_messages, voice
 from duologue.wire.sound import RecordCall, recording_message
 from duologue.wire.validation import MEGABYTE
 
@@ -57,107 +46,6 @@ LAST_REPLY_TIMEOUT = 60.0
 """Seconds the current reply may take once calls are switched off."""
 START_TIMEOUT = 120.0
 """Seconds a client may be silent before its call begins."""
-
-
-class CallConversations(Protocol):
-    """Opens the conversation of a call; `tools` are the client's own. Raises Problem where there is none."""
-
-    async def __call__(
-        self, user: str, conversation: str, model: str, tools: Sequence[Tool]
-    ) -> TurnStore: ...
-
-
-class CallServices:
-    """What every call needs: seats, generation, models, limits. `seats` None: the server has no voice."""
-
-    def __init__(
-        self,
-        seats: Pool | None,
-        generate: Generate,
-        models: ModelRegistry,
-        *,
-        settings: VoiceSettings | None = None,
-        limits: LimitSettings | None = None,
-        conversations: CallConversations | None = None,
-        observe: Callable[[call_events.TurnFigures], None] = lambda figures: None,
-        read_ahead: ReadAhead | None = None,
-        speech: SpeechService | None = None,
-        apps: AppRegistry | None = None,
-        recordings: CallRecordings | None = None,
-    ) -> None:
-        self.seats, self.generate, self.models = seats, generate, models
-        self.apps = apps or AppRegistry()
-        self.read_ahead, self.speech = read_ahead, speech
-        self._recordings = recordings
-        self.settings, self.limits = settings or VoiceSettings(), limits or LimitSettings()
-        self.conversations, self.observe = conversations, observe
-
-    def context_of(self, model: str) -> int:
-        """The model's context in tokens; 0 where it is unknown."""
-        try:
-            return self.models.resolve(model).context
-        except Problem:
-            return 0
-
-    async def choose_voice(
-        self, voice: str, language: str, user: str, recording: AudioPart | None = None
-    ) -> VoiceChoice:
-        """The voice of a call. A name that there is no voice for is no reason to refuse the call: the default voice speaks, and
-        a note says so. Raises BadRequest or TooLarge for a recording that cannot be used."""
-        if self.speech is None:
-            return VoiceChoice(voice or self.settings.voice)
-        request = SpeechRequest(voice=voice, language=language)
-        try:
-            return (await self.speech.choose_voice(request, user, recording))[1]
-        except NotFound as problem:
-            default = (await self.speech.choose_voice(SpeechRequest(language=language), user))[1]
-            note = f"{problem.message} The voice {default.name or 'that is the default'} speaks instead."
-            return msgspec.structs.replace(default, note=note)
-
-    async def with_text(
-        self, choice: VoiceChoice, language: str, request_id: str, seat: Lease | None = None
-    ) -> VoiceChoice:
-        """The voice with what is said in its recording, where the speaker must know that: written down once, instead of being
-        missed at each clause, in `seat` if the call has one already. Where it cannot be, the default voice speaks, and a note says so."""
-        if self.speech is None or choice.sample is None:
-            return choice
-        sample = choice.sample
-        try:
-            sample = await self.speech.with_text(sample, language, request_id, seat) or sample
-        except Problem as problem:
-            log.info("the recording of a voice could not be transcribed: %s", problem.message)
-        card = self.speech.card
-        if sample.text or card is None or not card.clones_by_text:
-            return msgspec.structs.replace(choice, sample=sample)
-        spoken_by = self.speech.voice_for(SpeechRequest(voice=choice.voice, language=language))
-        note = (
-            f"What is said in the recording could not be written down. The voice {spoken_by} speaks instead."
-        )
-        return VoiceChoice(choice.voice, None, spoken_by, note)
-
-    @property
-    def recordings(self) -> CallRecordings:
-        """Raises Unsupported where calls cannot be recorded."""
-        if self._recordings is None:
-            raise Unsupported("This server cannot record calls.", code="recording_unavailable")
-        return self._recordings
-
-    async def history(
-        self, user: str, start: voice.StartCall, on_problem: Callable[[Problem], None]
-    ) -> CallHistory:
-        """The history a call begins with; `on_problem` is called when turns cannot be saved. Raises Problem where the model or
-        the conversation does not exist."""
-        if start.conversation_id:
-            if self.conversations is None:
-                raise Unsupported(
-                    "This server has no conversations that a call could belong to.", param="conversation_id"
-                )
-            turns = await self.conversations(user, start.conversation_id, start.model, start.tools)
-            return StoredHistory(turns, on_problem)
-        card = self.models.resolve(start.model)
-        history = EphemeralHistory(start.instructions, card.name, start.tools)
-        admit(card, history.request("?"), hears=True)
-        return history
 
 
 def router(services: CallServices) -> APIRouter:
@@ -181,6 +69,7 @@ class VoiceSocket:
         self._user = str(socket.scope.get("state", {}).get("user", "local"))
         self._encoder = voice.VoiceEncoder()
         self._call: Call | None = None
+        self._camera: CallCamera | None = None
         self._scope: anyio.CancelScope | None = None
         self._ending: tuple[int, str] = (NORMAL, "")
         self._half_sample = b""
@@ -239,9 +128,9 @@ class VoiceSocket:
         frame = first.pop(0) if first else await self._receive()
         if frame is None:
             return False
-        start = voice.StartCall(call_events.CallSetup())
+        start = caller_messages.StartCall(call_events.CallSetup())
         message = await self._decode(frame) if isinstance(frame, str) else None
-        if isinstance(message, voice.StartCall):
+        if isinstance(message, caller_messages.StartCall):
             start = message
         else:
             first.insert(0, frame)
@@ -264,6 +153,7 @@ class VoiceSocket:
             read_ahead=services.read_ahead,
             context_of=services.context_of,
         )
+        self._camera = CallCamera(self._call, history, services)
         self._marks, self._conversation = start.setup.marks, start.conversation_id
         if start.record:
             await self._record(on=True)
@@ -300,8 +190,10 @@ class VoiceSocket:
             except Problem as problem:
                 await self._write([voice.error_message(problem, self._encoder.epoch)])
 
-    async def _decode(self, frame: str) -> voice.VoiceMessage:
-        return await parsing(len(frame), voice.decode, frame, self._services.limits, user=self._user)
+    async def _decode(self, frame: str) -> caller_messages.VoiceMessage:
+        return await parsing(
+            len(frame), caller_messages.decode, frame, self._services.limits, user=self._user
+        )
 
     async def _take(self, frame: str | bytes) -> bool:
         """One frame of the client. False: it was the last. Raises Problem."""
@@ -312,18 +204,18 @@ class VoiceSocket:
         replies = self._call.replies
         message = await self._decode(frame)
         match message:
-            case voice.StopCall():
+            case caller_messages.StopCall():
                 return False
-            case voice.StartCall():
+            case caller_messages.StartCall():
                 raise Problem(
                     "The call has already begun; start is only valid as its first message.",
                     code="call_running",
                     status=409,
                 )
-            case voice.CallImage():
-                self._services.apps.require("omni")
-                self._call.saw(message.image)
-            case voice.ClientToolResult():
+            case caller_messages.CallImage():
+                if self._camera is not None:
+                    self._camera.take(message.image)
+            case caller_messages.ClientToolResult():
                 if not replies.client_tools.accept(message):
                     raise Problem(
                         f"No tool call {message.call_id[:64]!r} is waiting for a result.",
@@ -332,13 +224,13 @@ class VoiceSocket:
                     )
             case RecordCall(on):
                 await self._record(on=on)
-            case voice.AnswerApproval():
+            case caller_messages.AnswerApproval():
                 if not await replies.answer_approval(message.id, message.answer, message.values):
                     raise Problem(
                         "This question is no longer open.", code="approval_closed", status=409, param="id"
                     )
             case _:
-                if (control := voice.control(message, self._encoder)) is not None:
+                if (control := caller_messages.control(message, self._encoder)) is not None:
                     self._call.send(control)
         return True
 

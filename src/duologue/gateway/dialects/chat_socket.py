@@ -27,7 +27,8 @@ from duologue.errors import Busy, Problem, Unsupported
 from duologue.gateway.apps.app_notice import app_disabled_message
 from duologue.gateway.apps.app_registry import AppRegistry
 from duologue.gateway.apps.modes import SWITCHED_OFF
-from duologue.gateway.calls.voice_socket import CallServices, VoiceSocket
+from duologue.gateway.calls.call_services import CallServices
+from duologue.gateway.calls.voice_socket import VoiceSocket
 from duologue.gateway.dialects.recorded_chat import RecordedChat
 from duologue.gateway.dialects.reply import ReplyPipeline, ReplyPlan
 from duologue.gateway.models.registry import ModelRegistry
@@ -39,8 +40,8 @@ from duologue.request_parsing import parsing
 from duologue.values.generate import Generate
 from duologue.values.messages import Message
 from duologue.wire import chat, chat_reply
+from duologue.wire.calls.voice import state_message, video_mode_message
 from duologue.wire.validation import MEGABYTE
-from duologue.wire.voice import state_message, video_mode_message
 
 log = logging.getLogger(__name__)
 

@@ -1,222 +1,27 @@
-"""The messages of the voice socket, `/ws/voice`: audio as binary frames both ways, everything else as JSON.
+"""What the client of a call is sent on `/ws/voice`: audio as binary frames, everything else as JSON.
 
-Owns the messages in both directions, and the numbering of the frames that go out: the first of a session is 0, and clients
-call that number a chunk id. Binary frames hold samples only: 16-bit little-endian mono, 16 kHz in, 24 kHz out. Used by
+Owns these messages, and the numbering of the frames: the first of a session is 0, and clients call that number a chunk id. Binary
+frames hold samples only: 16-bit little-endian mono, 16 kHz in, 24 kHz out. What a client sends is in `caller_messages`. Used by
 `gateway.calls.voice_socket`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
 
-from msgspec import Struct
-from pydantic import Field
-
-from duologue.errors import BadRequest, Problem
+from duologue.errors import Problem
 from duologue.values import call_events
 from duologue.values.audio import SPOKEN_RATE, samples
-from duologue.values.call_events import CallControl, CallEvent, CallSetup
+from duologue.values.call_events import CallEvent
 from duologue.values.conversations import CLIENT, Approval, Decision, StoredMessage, ToolCallRecord
 from duologue.values.events import Queued
-from duologue.values.messages import ImagePart, Tool, ToolCall
-from duologue.wire import media_parts
-from duologue.wire.sound import RecordBody, RecordCall, caption, json_text
-from duologue.wire.validation import Body, RequestLimits, ToolBody, check_text, decode_json, validate
+from duologue.values.messages import ToolCall
+from duologue.wire.sound import caption, json_text
 
 FRAMES_KEPT = 4096
 """Sent frames that a client may still name by number: more than a minute of sound."""
-MAX_TEXT = 100_000
-LARGEST_NUMBER = 2**53
-"""The largest integer of JSON that every program reads alike; the worker protocol has none beyond 64 bits."""
-"""Characters of a text typed into a call."""
 MAX_TOOL_TEXT = 2000
 """Characters of a tool's result that a client is sent; the conversation has all of it."""
-
-
-# ---- from the client
-
-
-class StartBody(Body):
-    """`start`: the setup of the call."""
-
-    features: list[str] = Field(default_factory=list, max_length=32)
-    conversation_id: str = Field(default="", max_length=128)
-    model: str = ""
-    voice: str = ""
-    speed: float = Field(default=1.0, ge=0.25, le=4.0)
-    language: str = Field(default="", max_length=35)
-    instructions: str = ""
-    greeting: str = Field(default="", max_length=1000)
-    interruptible: bool = True
-    mode: Literal["open", "hold"] = "open"
-    record: bool = False
-    tools: list[ToolBody] = Field(default_factory=list, max_length=128)
-
-
-class InterruptBody(Body):
-    last_chunk_id: int | None = Field(default=None, ge=-1, le=LARGEST_NUMBER)
-    reply_id: int | None = Field(default=None, ge=0, le=LARGEST_NUMBER)
-    samples: int | None = Field(default=None, ge=0, le=LARGEST_NUMBER)
-
-
-class PlayedBody(Body):
-    reply_id: int = Field(ge=0, le=LARGEST_NUMBER)
-    samples: int = Field(ge=0, le=LARGEST_NUMBER)
-
-
-class TextBody(Body):
-    text: str = Field(min_length=1, max_length=MAX_TEXT)
-
-
-class HoldBody(Body):
-    down: bool
-
-
-class VoiceFrameBody(Body):
-    frame: str
-
-
-class ToolResultBody(Body):
-    call_id: str = Field(max_length=256)
-    content: str = ""
-    is_error: bool = False
-
-
-class ApprovalBody(Body):
-    id: str = Field(max_length=64)
-    decision: Literal["once", "tool", "server", "deny"] | None = None
-    action: Literal["accept", "decline", "cancel"] | None = None
-    values: dict[str, object] = Field(default_factory=dict)
-
-
-class StartCall(Struct, frozen=True):
-    """Begin the call. `instructions` is the system prompt of a call without a conversation; `unknown` names unknown
-    fields."""
-
-    setup: CallSetup
-    conversation_id: str = ""
-    model: str = ""
-    instructions: str = ""
-    tools: tuple[Tool, ...] = ()
-    unknown: tuple[str, ...] = ()
-    record: bool = False
-
-
-class InterruptCall(Struct, frozen=True):
-    """Stop speaking; `last_chunk_id` is the number of the last frame the client has begun to play (-1: none)."""
-
-    last_chunk_id: int | None = None
-    reply: int | None = None
-    samples: int | None = None
-
-
-class CallImage(Struct, frozen=True):
-    """A picture of the camera or the screen, for the turn during which it arrives."""
-
-    image: ImagePart
-
-
-class ClientToolResult(Struct, frozen=True):
-    """The result of a tool that the client runs itself."""
-
-    call_id: str
-    content: str
-    is_error: bool = False
-
-
-class AnswerApproval(Struct, frozen=True):
-    """Answer an approval: one about a tool call with a decision, a form or a link with an action."""
-
-    id: str
-    answer: Literal["once", "tool", "server", "deny", "accept", "decline", "cancel"]
-    values: dict[str, object] = {}
-
-
-class StopCall(Struct, frozen=True):
-    """End the call."""
-
-
-VoiceMessage = (
-    StartCall
-    | InterruptCall
-    | call_events.Played
-    | call_events.Typed
-    | call_events.Pressed
-    | CallImage
-    | ClientToolResult
-    | AnswerApproval
-    | RecordCall
-    | StopCall
-)
-
-
-def decode(frame: str | bytes, limits: RequestLimits) -> VoiceMessage:
-    """The message of a text frame. Raises BadRequest that names the field, TooLarge."""
-    body = decode_json(frame)
-    kind = body.pop("type", None)
-    body.pop("epoch", None)
-    match kind:
-        case "start":
-            return _start(validate(StartBody, body), limits)
-        case "interrupt":
-            interrupt = validate(InterruptBody, body)
-            return InterruptCall(interrupt.last_chunk_id, interrupt.reply_id, interrupt.samples)
-        case "played":
-            played = validate(PlayedBody, body)
-            return call_events.Played(played.reply_id, played.samples)
-        case "text":
-            return call_events.Typed(validate(TextBody, body).text)
-        case "hold":
-            return call_events.Pressed(validate(HoldBody, body).down)
-        case "video_frame":
-            data = media_parts.from_base64(validate(VoiceFrameBody, body).frame, "frame")
-            return CallImage(media_parts.image(data, "frame"))
-        case "tool_result":
-            result = validate(ToolResultBody, body)
-            return ClientToolResult(result.call_id, result.content, result.is_error)
-        case "approval":
-            return _answer(validate(ApprovalBody, body))
-        case "record":
-            return RecordCall(validate(RecordBody, body).on)
-        case "stop":
-            return StopCall()
-    raise BadRequest(
-        f"Unknown message type {str(kind)[:64]!r}. This socket takes start, interrupt, played, text, hold, video_frame, "
-        "tool_result, approval, record and stop, and audio as binary frames.",
-        param="type",
-    )
-
-
-def _answer(body: ApprovalBody) -> AnswerApproval:
-    answer = body.decision or body.action
-    if answer is None or (body.decision and body.action):
-        raise BadRequest(
-            "Answer with a decision (once, tool, server, deny) or an action (accept, decline, cancel).",
-            param="decision",
-        )
-    return AnswerApproval(body.id, answer, body.values)
-
-
-def _start(body: StartBody, limits: RequestLimits) -> StartCall:
-    tools = tuple(entry.tool() for entry in body.tools)
-    check_text((), tools, limits)
-    setup = CallSetup(
-        voice=body.voice,
-        speed=body.speed,
-        language=body.language,
-        pauses="pause" in body.features,
-        marks="played" in body.features,
-        interruptible=body.interruptible,
-        greeting=body.greeting,
-        listens=body.mode == "open",
-    )
-    return StartCall(
-        setup, body.conversation_id, body.model, body.instructions, tools, body.unknown(), body.record
-    )
-
-
-# ---- to the client
 
 STALE = (
     call_events.ReplyAudioStarted,
@@ -478,22 +283,3 @@ class VoiceEncoder:
 
     def _message(self, kind: str, **fields: object) -> str:
         return json_text({"type": kind, "epoch": self.epoch} | fields)
-
-
-def control(message: VoiceMessage, encoder: VoiceEncoder) -> CallControl | None:
-    """The control for the session; None for messages that the gateway handles itself."""
-    match message:
-        case call_events.Played() | call_events.Typed() | call_events.Pressed():
-            return message
-        case InterruptCall():
-            if message.samples is not None or message.last_chunk_id is None:
-                return call_events.Interrupt(message.reply, message.samples)
-            if message.last_chunk_id < 0:
-                return call_events.Interrupt(message.reply, 0)
-            position = encoder.position(message.last_chunk_id)
-            return (
-                call_events.Interrupt(*position)
-                if position is not None
-                else call_events.Interrupt(message.reply)
-            )
-    return None

@@ -19,11 +19,13 @@ from duologue.errors import Busy, Problem, Unsupported
 from duologue.gateway.apps.app_notice import app_disabled_message
 from duologue.gateway.apps.modes import SWITCHED_OFF, AppId
 from duologue.gateway.calls.call import Call, CallEnded
-from duologue.gateway.calls.duplex_eyes import no_eyes, seeing
-from duologue.gateway.calls.duplex_frames import DuplexBuffer
-from duologue.gateway.calls.duplex_recording import DuplexRecording
+from duologue.gateway.calls.call_model import no_eyes, seeing
+from duologue.gateway.calls.call_services import CallServices
 from duologue.gateway.calls.history import EphemeralHistory
-from duologue.gateway.calls.voice_socket import LAST_MESSAGE_TIMEOUT, LAST_REPLY_TIMEOUT, CallServices
+from duologue.gateway.calls.voice_socket import LAST_MESSAGE_TIMEOUT, LAST_REPLY_TIMEOUT
+from duologue.gateway.duplex.duplex_encoder import DuplexEncoder
+from duologue.gateway.duplex.duplex_frames import DuplexBuffer
+from duologue.gateway.duplex.duplex_recording import DuplexRecording
 from duologue.gateway.models.registry import admit
 from duologue.gateway.scheduling.lease import Lease
 from duologue.gateway.scheduling.voice_seats import NO_VOICE
@@ -32,13 +34,11 @@ from duologue.http.error_responses import problem_body
 from duologue.notifier import Notifier
 from duologue.values import call_events
 from duologue.values.audio import samples
-from duologue.values.call_events import CallEvent, CallSetup
-from duologue.values.conversations import Approval, Decision, StoredMessage
+from duologue.values.call_events import CallSetup
 from duologue.values.duplex import ChunkResult
-from duologue.values.events import Queued
-from duologue.values.messages import ImagePart, ToolCall
+from duologue.values.messages import ImagePart
 from duologue.values.requests import ModelCard
-from duologue.wire import duplex
+from duologue.wire.calls import duplex
 
 log = logging.getLogger(__name__)
 
@@ -108,11 +108,17 @@ class DuplexSession:
         self._scope = anyio.CancelScope()
         self._ending = (NORMAL, "")
         self._received_at = anyio.current_time()
+        self._encoder = DuplexEncoder(
+            self.buffer,
+            left=lambda played: self.recording.report(played),
+            held=self.report_played,
+            changed=self.wake,
+        )
         self._call = Call(
             services.seats,
             services.generate,
             self._history,
-            _DuplexEncoder(self),
+            self._encoder,
             self._write,
             user=user,
             request_id=request_id,
@@ -392,7 +398,8 @@ class DuplexSession:
         try:
             self._services.apps.require("omni")
             if not self._has_eyes():
-                raise no_eyes(self._card, self._services.models.cards())
+                cards = self._services.models.cards()
+                raise no_eyes(self._card, cards, field="prepare (model)", param="frame_base64_list")
             self._call.saw(image)
         except Problem as problem:
             if not self._images_refused:
@@ -436,64 +443,3 @@ class DuplexSession:
         for result in results:
             seconds = anyio.current_time() - result.at
             await self._write([duplex.result_message(result, seconds, self._wall())])
-
-
-class _DuplexEncoder:
-    """The `Dialect` of this socket: most of what a call has to say goes into the next results."""
-
-    def __init__(self, session: DuplexSession) -> None:
-        self._session = session
-        self._seated = False
-
-    @property
-    def epoch(self) -> int:
-        return self._session.buffer.epoch
-
-    def encode(self, events: Iterable[CallEvent]) -> list[str]:
-        events = list(events)
-        left = self._session.buffer.left_playing(events)
-        self._session.buffer.take(events)
-        self._session.recording.report(left)
-        if any(isinstance(event, call_events.Hold) for event in events):
-            self._session.report_played()
-        self._session.wake()
-        return [
-            duplex.error_message(Problem(event.message, code=event.code))
-            for event in events
-            if isinstance(event, call_events.CallProblem)
-        ]
-
-    def queued(self, event: Queued, again: bool) -> list[str]:
-        # A client that was seated once has its session; it is not told of the wait when the voice worker is restarted.
-        return [] if self._seated else [duplex.queue_message(event, again)]
-
-    def seated(self, waited: bool) -> list[str]:
-        if self._seated:
-            return []
-        self._seated = True
-        return [duplex.queue_done_message()]
-
-    def waiting(self, epoch: int) -> list[str]:
-        return self.encode([call_events.State(epoch, "waiting")])
-
-    def problem(self, problem: Problem) -> list[str]:
-        return [duplex.error_message(problem)]
-
-    # This protocol has no tools, and its sessions belong to no conversation.
-
-    def tool_calls(self, reply: int, tool_calls: Iterable[ToolCall]) -> list[str]:
-        return []
-
-    def tool_state(self, reply: int, row: StoredMessage) -> list[str]:
-        return []
-
-    def approval_requested(self, reply: int, approval: Approval, question: str) -> list[str]:
-        return []
-
-    def approval_answered(self, reply: int, id: str, decision: Decision | None) -> list[str]:
-        return []
-
-    def history_changed(
-        self, conversation: str, leaf: str | None, path: Sequence[StoredMessage]
-    ) -> list[str]:
-        return []

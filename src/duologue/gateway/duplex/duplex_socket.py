@@ -1,6 +1,6 @@
 """The duplex socket, `/ws/duplex/{session_id}`: a call in chunks of audio, all of it JSON.
 
-Owns which session a socket gets: a new one, one whose client was disconnected, or none. Messages are in `wire.duplex`, the
+Owns which session a socket gets: a new one, one whose client was disconnected, or none. Messages are in `wire.calls.duplex`, the
 session is in `duplex_session`.
 """
 
@@ -16,11 +16,11 @@ from starlette.websockets import WebSocketDisconnect, WebSocketState
 
 from duologue.errors import Busy, Problem, Unavailable
 from duologue.gateway.apps.modes import SWITCHED_OFF
-from duologue.gateway.calls.duplex_session import NORMAL, REFUSED, DuplexSession
-from duologue.gateway.calls.voice_socket import CallServices
+from duologue.gateway.calls.call_services import CallServices
+from duologue.gateway.duplex.duplex_session import NORMAL, REFUSED, DuplexSession
 from duologue.http.error_responses import problem_body, request_id_of
 from duologue.request_parsing import parsing
-from duologue.wire import duplex
+from duologue.wire.calls import duplex
 
 log = logging.getLogger(__name__)
 

@@ -2,7 +2,7 @@
 all of it JSON.
 
 Owns the messages in both directions. Where documentation and clients of this protocol spell a field in two ways, both are
-accepted and sent. Audio is base64 of little-endian float32 mono, 16 kHz in, 24 kHz out. Used by `gateway.calls.duplex_session`.
+accepted and sent. Audio is base64 of little-endian float32 mono, 16 kHz in, 24 kHz out. Used by `gateway.duplex.duplex_session`.
 """
 
 from __future__ import annotations

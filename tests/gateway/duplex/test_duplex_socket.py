@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.gateway.duplex_server import SPOKEN, Open, Seat, serve_duplex
 
-from duologue.gateway.calls import duplex_session
+from duologue.gateway.duplex import duplex_session
 from duologue.values import call_events
 
 pytestmark = pytest.mark.anyio

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 
 from duologue.errors import Problem
 from duologue.gateway.calls.call import Call
+from duologue.gateway.calls.call_services import CallServices
 from duologue.gateway.calls.observer import CallObserver
-from duologue.gateway.calls.voice_socket import CallServices
 from duologue.values.call_events import Played
 from duologue.wire.sound import recording_message
 

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from duologue.gateway.calls.duplex_frames import MAX_WAIT, START_DELAY, DuplexBuffer
+from duologue.gateway.duplex.duplex_frames import MAX_WAIT, START_DELAY, DuplexBuffer
 from duologue.values import call_events
 from duologue.values.audio import HEARD_RATE, SPOKEN_RATE
 from duologue.values.duplex import ChunkResult, HeardTurn

@@ -1,27 +1,16 @@
-"""The voice socket's dialect: what comes in means what it says, and what goes out is numbered, dated by its epoch, and never
-stale."""
+"""What goes out on the voice socket is numbered, dated by its epoch, and never stale."""
 
 import json
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
 
-from duologue.config.settings import LimitSettings
-from duologue.errors import BadRequest, Problem
+from duologue.errors import Problem
 from duologue.values import call_events
 from duologue.values.conversations import CLIENT, Approval, StoredMessage, TextContent, ToolCallRecord
 from duologue.values.events import Queued, ReplyWord
 from duologue.values.messages import ToolCall
-from duologue.wire import voice
-from duologue.wire.sound import RecordCall
-
-LIMITS = LimitSettings()
-JPEG = "/9j/4AAQSkZJRg=="
-
-
-def said(kind: str, **fields: Any) -> voice.VoiceMessage:
-    return voice.decode(json.dumps({"type": kind, **fields}), LIMITS)
+from duologue.wire.calls import voice
 
 
 def told(*events: call_events.CallEvent, encoder: voice.VoiceEncoder | None = None) -> list[Any]:
@@ -31,110 +20,6 @@ def told(*events: call_events.CallEvent, encoder: voice.VoiceEncoder | None = No
 
 def types(messages: list[Any]) -> list[str]:
     return ["sound" if isinstance(message, bytes) else message["type"] for message in messages]
-
-
-# What comes in
-
-
-@pytest.mark.parametrize(
-    ("kind", "fields"),
-    [
-        ("played", {"reply_id": 10**400, "samples": 1}),
-        ("played", {"reply_id": 1, "samples": 2**64}),
-        ("interrupt", {"last_chunk_id": 2**70}),
-        ("interrupt", {"reply_id": 2**70, "samples": 0}),
-        ("interrupt", {"reply_id": 0, "samples": 2**70}),
-    ],
-)
-def test_a_number_beyond_what_a_worker_can_be_sent_is_refused(kind: str, fields: dict[str, Any]):
-    with pytest.raises(BadRequest, match="9,007,199,254,740,992"):
-        said(kind, **fields)
-
-
-def test_a_start_says_how_the_call_is_to_be():
-    start = said(
-        "start",
-        features=["pause", "played"],
-        conversation_id="c1",
-        voice="en-us",
-        language="de",
-        mode="hold",
-        instructions="Be brief.",
-    )
-    assert start == voice.StartCall(
-        call_events.CallSetup(voice="en-us", language="de", pauses=True, marks=True, listens=False),
-        conversation_id="c1",
-        instructions="Be brief.",
-    )
-
-
-def test_a_client_of_few_words_neither_pauses_nor_marks():
-    start = said("start")
-    assert isinstance(start, voice.StartCall)
-    assert not start.setup.pauses
-    assert not start.setup.marks
-    assert start.setup.listens
-
-
-def test_fields_nobody_knows_are_told_and_harm_nothing():
-    start = said("start", colour="blue", epoch=3)
-    assert isinstance(start, voice.StartCall)
-    assert start.unknown == ("colour",)
-
-
-@pytest.mark.parametrize(
-    ("message", "meaning"),
-    [
-        ({"type": "played", "reply_id": 2, "samples": 4800, "epoch": 1}, call_events.Played(2, 4800)),
-        ({"type": "text", "text": "hello"}, call_events.Typed("hello")),
-        ({"type": "hold", "down": True}, call_events.Pressed(True)),
-        ({"type": "interrupt", "last_chunk_id": 7}, voice.InterruptCall(7)),
-        ({"type": "interrupt"}, voice.InterruptCall()),
-        ({"type": "tool_result", "call_id": "a", "content": "4"}, voice.ClientToolResult("a", "4")),
-        ({"type": "approval", "id": "q", "decision": "tool"}, voice.AnswerApproval("q", "tool")),
-        (
-            {"type": "approval", "id": "q", "action": "accept", "values": {"colour": "red"}},
-            voice.AnswerApproval("q", "accept", {"colour": "red"}),
-        ),
-        ({"type": "stop"}, voice.StopCall()),
-    ],
-)
-def test_every_message_means_what_it_says(message: dict[str, Any], meaning: voice.VoiceMessage):
-    assert voice.decode(json.dumps(message), LIMITS) == meaning
-
-
-def test_a_picture_is_one_by_its_bytes():
-    seen = said("video_frame", frame=JPEG)
-    assert isinstance(seen, voice.CallImage)
-    assert seen.image.mime == "image/jpeg"
-    with pytest.raises(BadRequest):
-        said("video_frame", frame="AAAA")
-
-
-def test_an_unknown_message_is_answered_with_those_there_are():
-    with pytest.raises(BadRequest, match="takes start, interrupt"):
-        said("dance")
-
-
-@pytest.mark.parametrize(
-    ("message", "param"),
-    [
-        ({"type": "played", "reply_id": 1}, "samples"),
-        ({"type": "played", "reply_id": -1, "samples": 1}, "reply_id"),
-        ({"type": "text", "text": ""}, "text"),
-        ({"type": "start", "speed": 9}, "speed"),
-        ({"type": "approval", "id": "q"}, "decision"),
-        ({"type": "approval", "id": "q", "decision": "once", "action": "accept"}, "decision"),
-        ({"type": "approval", "id": "q", "decision": "maybe"}, "decision"),
-    ],
-)
-def test_a_wrong_field_is_named(message: dict[str, Any], param: str):
-    with pytest.raises(BadRequest) as raised:
-        voice.decode(json.dumps(message), LIMITS)
-    assert raised.value.param == param
-
-
-# What goes out
 
 
 def test_sound_is_numbered_over_the_whole_session():
@@ -300,35 +185,3 @@ def test_a_conversation_that_was_changed_elsewhere_is_told_as_it_is_now():
 def test_an_error_has_its_code_and_its_sentence():
     message = json.loads(voice.error_message(Problem("Too loud.", code="loud"), 4))
     assert (message["code"], message["message"], message["epoch"]) == ("loud", "Too loud.", 4)
-
-
-# What the session is told
-
-
-def test_an_interruption_by_chunk_is_one_by_sample():
-    encoder = voice.VoiceEncoder()
-    told(
-        call_events.ReplyAudioStarted(0, 1),
-        call_events.ReplyAudio(0, 1, b"\0\0" * 480),
-        call_events.ReplyAudio(0, 1, b"\0\0" * 480),
-        encoder=encoder,
-    )
-    assert voice.control(voice.InterruptCall(0), encoder) == call_events.Interrupt(1, 480)
-    assert voice.control(voice.InterruptCall(1), encoder) == call_events.Interrupt(1, 960)
-    assert voice.control(voice.InterruptCall(-1), encoder) == call_events.Interrupt(None, 0)
-    assert voice.control(voice.InterruptCall(99), encoder) == call_events.Interrupt(None)
-    assert voice.control(voice.InterruptCall(None, 1, 77), encoder) == call_events.Interrupt(1, 77)
-
-
-def test_marks_and_typed_words_pass_as_they_are_and_the_gateways_business_does_not():
-    encoder = voice.VoiceEncoder()
-    assert voice.control(call_events.Played(1, 2), encoder) == call_events.Played(1, 2)
-    assert voice.control(call_events.Typed("hi"), encoder) == call_events.Typed("hi")
-    assert voice.control(voice.StopCall(), encoder) is None
-
-
-def test_a_call_may_be_recorded_from_its_start_or_later():
-    start = said("start", record=True)
-    assert isinstance(start, voice.StartCall)
-    assert start.record
-    assert said("record", on=False) == RecordCall(False)

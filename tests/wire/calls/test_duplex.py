@@ -13,7 +13,7 @@ from duologue.values.duplex import ChunkArrival, ChunkResult, HeardTurn
 from duologue.values.events import Queued
 from duologue.values.messages import AudioPart, ImagePart
 from duologue.values.requests import Sampling
-from duologue.wire import duplex
+from duologue.wire.calls import duplex
 
 LIMITS = LimitSettings()
 JPEG = "/9j/4AAQSkZJRg=="

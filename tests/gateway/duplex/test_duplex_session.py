@@ -14,7 +14,8 @@ from tests.support.sample_files import tone
 
 from duologue.config.voice import VoiceSettings
 from duologue.gateway.apps.app_registry import AppRegistry
-from duologue.gateway.calls import duplex_eyes, duplex_session
+from duologue.gateway.calls import call_model
+from duologue.gateway.duplex import duplex_session
 from duologue.gateway.scheduling.scheduler import Moved
 from duologue.gateway.speech.service import SpeechService
 from duologue.gateway.speech.voice_choice import CLONED
@@ -347,9 +348,9 @@ async def test_nobody_keeps_a_seat_without_preparing(open_server: Open, monkeypa
 
 def test_a_cameras_pictures_go_to_a_connected_server_only_where_somebody_chose_it():
     far = msgspec.structs.replace(SEEING, name="far", upstream="hosted")
-    assert duplex_eyes.seeing([MINI, SEEING, far]) is SEEING
-    assert duplex_eyes.seeing([far, MINI]) is far
-    assert duplex_eyes.seeing([MINI, far]) is None
+    assert call_model.seeing([MINI, SEEING, far]) is SEEING
+    assert call_model.seeing([far, MINI]) is far
+    assert call_model.seeing([MINI, far]) is None
 
 
 # Switched off

@@ -1,0 +1,133 @@
+"""What every call needs of the server: seats, models, voices, conversations, recordings, limits. Made once, by `app`.
+
+Owns how a call gets its history and its voice. Used by the sockets of calls.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import msgspec
+
+from duologue.config.settings import LimitSettings
+from duologue.config.voice import VoiceSettings
+from duologue.errors import NotFound, Problem, Unsupported
+from duologue.gateway.apps.app_registry import AppRegistry
+from duologue.gateway.calls.history import CallHistory, EphemeralHistory, StoredHistory, TurnStore
+from duologue.gateway.calls.observer import CallRecordings
+from duologue.gateway.calls.prefill_ahead import ReadAhead
+from duologue.gateway.models.registry import ModelRegistry, admit
+from duologue.gateway.scheduling.lease import Lease
+from duologue.gateway.scheduling.pool import Pool
+from duologue.gateway.speech.service import SpeechService
+from duologue.gateway.speech.voice_choice import VoiceChoice
+from duologue.values import call_events
+from duologue.values.generate import Generate
+from duologue.values.messages import AudioPart, Tool
+from duologue.values.speech import SpeechRequest
+from duologue.wire.calls.caller_messages import StartCall
+
+log = logging.getLogger(__name__)
+
+
+class CallConversations(Protocol):
+    """Opens the conversation of a call; `tools` are the client's own. Raises Problem where there is none."""
+
+    async def __call__(
+        self, user: str, conversation: str, model: str, tools: Sequence[Tool]
+    ) -> TurnStore: ...
+
+
+class CallServices:
+    """What every call needs: seats, generation, models, limits. `seats` None: the server has no voice."""
+
+    def __init__(
+        self,
+        seats: Pool | None,
+        generate: Generate,
+        models: ModelRegistry,
+        *,
+        settings: VoiceSettings | None = None,
+        limits: LimitSettings | None = None,
+        conversations: CallConversations | None = None,
+        observe: Callable[[call_events.TurnFigures], None] = lambda figures: None,
+        read_ahead: ReadAhead | None = None,
+        speech: SpeechService | None = None,
+        apps: AppRegistry | None = None,
+        recordings: CallRecordings | None = None,
+    ) -> None:
+        self.seats, self.generate, self.models = seats, generate, models
+        self.apps = apps or AppRegistry()
+        self.read_ahead, self.speech = read_ahead, speech
+        self._recordings = recordings
+        self.settings, self.limits = settings or VoiceSettings(), limits or LimitSettings()
+        self.conversations, self.observe = conversations, observe
+
+    def context_of(self, model: str) -> int:
+        """The model's context in tokens; 0 where it is unknown."""
+        try:
+            return self.models.resolve(model).context
+        except Problem:
+            return 0
+
+    async def choose_voice(
+        self, voice: str, language: str, user: str, recording: AudioPart | None = None
+    ) -> VoiceChoice:
+        """The voice of a call. A name that there is no voice for is no reason to refuse the call: the default voice speaks, and
+        a note says so. Raises BadRequest or TooLarge for a recording that cannot be used."""
+        if self.speech is None:
+            return VoiceChoice(voice or self.settings.voice)
+        request = SpeechRequest(voice=voice, language=language)
+        try:
+            return (await self.speech.choose_voice(request, user, recording))[1]
+        except NotFound as problem:
+            default = (await self.speech.choose_voice(SpeechRequest(language=language), user))[1]
+            note = f"{problem.message} The voice {default.name or 'that is the default'} speaks instead."
+            return msgspec.structs.replace(default, note=note)
+
+    async def with_text(
+        self, choice: VoiceChoice, language: str, request_id: str, seat: Lease | None = None
+    ) -> VoiceChoice:
+        """The voice with what is said in its recording, where the speaker must know that: written down once, instead of being
+        missed at each clause, in `seat` if the call has one already. Where it cannot be, the default voice speaks, and a note says so."""
+        if self.speech is None or choice.sample is None:
+            return choice
+        sample = choice.sample
+        try:
+            sample = await self.speech.with_text(sample, language, request_id, seat) or sample
+        except Problem as problem:
+            log.info("the recording of a voice could not be transcribed: %s", problem.message)
+        card = self.speech.card
+        if sample.text or card is None or not card.clones_by_text:
+            return msgspec.structs.replace(choice, sample=sample)
+        spoken_by = self.speech.voice_for(SpeechRequest(voice=choice.voice, language=language))
+        note = (
+            f"What is said in the recording could not be written down. The voice {spoken_by} speaks instead."
+        )
+        return VoiceChoice(choice.voice, None, spoken_by, note)
+
+    @property
+    def recordings(self) -> CallRecordings:
+        """Raises Unsupported where calls cannot be recorded."""
+        if self._recordings is None:
+            raise Unsupported("This server cannot record calls.", code="recording_unavailable")
+        return self._recordings
+
+    async def history(
+        self, user: str, start: StartCall, on_problem: Callable[[Problem], None]
+    ) -> CallHistory:
+        """The history a call begins with; `on_problem` is called when turns cannot be saved. Raises Problem where the model or
+        the conversation does not exist."""
+        if start.conversation_id:
+            if self.conversations is None:
+                raise Unsupported(
+                    "This server has no conversations that a call could belong to.", param="conversation_id"
+                )
+            turns = await self.conversations(user, start.conversation_id, start.model, start.tools)
+            return StoredHistory(turns, on_problem)
+        card = self.models.resolve(start.model)
+        history = EphemeralHistory(start.instructions, card.name, start.tools)
+        admit(card, history.request("?"), hears=True)
+        return history

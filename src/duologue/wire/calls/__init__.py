@@ -1,0 +1,1 @@
+"""The messages of calls: the voice socket and the duplex socket, in both directions."""
