@@ -25,7 +25,7 @@ from duologue.values.conversations import (
     ToolCallRecord,
     VideoContent,
 )
-from duologue.values.events import Timings, Usage
+from duologue.values.events import Fitted, FittingNote, Timings, Usage
 from duologue.values.requests import Sampling
 
 pytestmark = pytest.mark.anyio
@@ -76,6 +76,7 @@ ROWS = (
         usage=Usage(3, 4, 1),
         timings=Timings(1.0, 2.0, 3.0, 4.0),
         run="r1",
+        fitted=Fitted((), (FittingNote("messages[0].content[1]", "image", "resized", 1),)),
     ),
     StoredMessage(
         "m3",

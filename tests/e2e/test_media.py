@@ -109,7 +109,10 @@ async def test_a_model_that_sees_gets_pictures_and_the_frames_of_videos_from_eve
         talk = await ConversationClient.begin(client)
         text, became = await attached(talk, server, clip, "clip.mp4")
         assert (kinds(text), became) == (["image/jpeg"] * 3, ["frames"])
+        [kept] = (await talk.last())["fitted"]["notes"]
+        assert (kept["became"], kept["count"]) == ("frames", 3), "it is kept with the reply"
         assert kinds(await talk.ask(SAYS)) == ["image/jpeg"] * 3, "the next turn sees it too"
+        assert "fitted" not in await talk.last(), "and says nothing new"
 
     deaf = chat(server, {"type": "audio", "data": of(SOUND)})[-1]
     assert (deaf["code"], deaf["param"]) == ("modality_unsupported", "messages[0].content[1]")

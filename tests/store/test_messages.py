@@ -29,7 +29,8 @@ from duologue.values.conversations import (
     ToolCallRecord,
     VideoContent,
 )
-from duologue.values.events import Timings, Usage
+from duologue.values.events import Fitted, FittingNote, Timings, Usage
+from duologue.values.speech import TranscribedPart
 
 pytestmark = pytest.mark.anyio
 
@@ -63,6 +64,10 @@ WHOLE = StoredMessage(
     error=RowError("model", "worker_lost", "The worker ended."),
     run="r",
     edited=18,
+    fitted=Fitted(
+        (TranscribedPart(0, 1, "Buy \0 tea."),),
+        (FittingNote("messages[0].content[1]", "audio", "text", seconds=2.5),),
+    ),
 )
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from duologue.values.events import Finish, Timings, Usage
+from duologue.values.events import Finish, Fitted, Timings, Usage
 from duologue.values.messages import Role
 from duologue.values.requests import Effort, Sampling
 
@@ -146,6 +146,8 @@ class StoredMessage(Struct, frozen=True, omit_defaults=True):
     error: RowError | None = None
     run: str = ""
     edited: int = 0
+    fitted: Fitted | None = None
+    """What was made of files of the prompt for this turn, without what rows above it have already. The paths are those of the prompt."""
 
     @property
     def text(self) -> str:

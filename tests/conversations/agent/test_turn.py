@@ -1,5 +1,6 @@
 """A turn's row, grown from the model's events."""
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,6 +23,7 @@ from duologue.values.events import (
     Usage,
 )
 from duologue.values.runs import RunDelta, RunFitted, RunProgress
+from duologue.values.speech import TranscribedPart
 
 ROW = StoredMessage("a", "c", "u", "assistant", status="running", run="r")
 
@@ -58,6 +60,30 @@ def test_what_was_made_of_files_is_told():
     note = FittingNote("messages[1].content[0]", "video", "frames", 3, 2.5)
     _, said = grown(ROW, Fitted((), (note,)))
     assert said == [RunFitted("a", (), (note,))]
+
+
+CLIP = FittingNote("messages[0].content[0]", "video", "frames", 3, 2.5)
+SOUND = FittingNote("messages[2].content[1]", "audio", "text", seconds=1.5)
+WORDS = TranscribedPart(2, 1, "Buy tea.")
+
+
+def test_the_row_keeps_what_was_made_of_files_unless_a_row_above_has_it():
+    turn = ModelTurn(ROW)
+    turn.above = (msgspec.structs.replace(ROW, id="before", fitted=Fitted((), (CLIP,))),)
+    turn.feed(Fitted((WORDS,), (CLIP, SOUND)))
+    assert turn.row().fitted == turn.done(Done("stop")).fitted == Fitted((WORDS,), (SOUND,))
+    turn.feed(Fitted((), (CLIP,)))
+    assert turn.row().fitted is None
+
+
+def test_a_continued_row_keeps_what_it_had_and_one_that_begins_again_does_not():
+    begun = msgspec.structs.replace(ROW, fitted=Fitted((), (CLIP,)))
+    for continues, kept in ((True, Fitted((WORDS,), (CLIP, SOUND))), (False, Fitted((WORDS,), (SOUND,)))):
+        turn = ModelTurn(begun, continues=continues)
+        turn.feed(Fitted((WORDS,), (CLIP, SOUND) if continues else (SOUND,)))
+        assert turn.row().fitted == kept
+    assert ModelTurn(begun, continues=True).row().fitted == begun.fitted
+    assert ModelTurn(begun).row().fitted is None
 
 
 def test_calls_are_joined_by_their_index_and_named_once():

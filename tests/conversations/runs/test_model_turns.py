@@ -11,7 +11,7 @@ from tests.support.store_fixtures import Clock, row
 from duologue.conversations.agent.turn import ModelTurn
 from duologue.conversations.runs.model_turns import ModelTurns
 from duologue.conversations.runs.record import RunRecord
-from duologue.values.events import Done, Queued, TextDelta, Usage
+from duologue.values.events import Done, Fitted, FittingNote, Queued, TextDelta, Usage
 from duologue.values.messages import user
 from duologue.values.requests import ChatRequest
 from duologue.values.runs import MessageDone
@@ -25,6 +25,7 @@ class Desk(StandIn):
     """Turns in a task group; `over` are those that ended. It plays the prompting: every request is the same."""
 
     can_make_room = False
+    path = ()
 
     def __init__(self, tasks):
         self.around = Surroundings(Clock())
@@ -80,6 +81,14 @@ async def test_a_turn_that_the_model_ends_settles_as_its_row(desk):
     desk.record.close()
     told = [logged.event async for logged in desk.record.viewer(0)]
     assert told[-1] == MessageDone(ended_row)
+
+
+async def test_the_row_has_what_was_made_of_files_for_this_turn_alone(desk):
+    old, new = (FittingNote(f"messages[{place}].content[0]", "video", "frames", 3) for place in (0, 2))
+    desk.path = (row("c", "before", None, "", "assistant", fitted=Fitted((), (old,))),)
+    desk.around.model.plays([Fitted((), (old, new)), TextDelta("x"), Done("stop")])
+    desk.turns.begin(ModelTurn(ANSWER))
+    assert desk.turns.finish(await desk.ended()).fitted == Fitted((), (new,))
 
 
 async def test_a_turn_that_fails_settles_with_its_error(desk):

@@ -13,6 +13,7 @@ import httpx
 import pypdfium2  # type: ignore[import-untyped]
 import pytest
 from playwright.sync_api import Locator, Route, expect
+from tests.e2e.conftest import Server
 from tests.support.sample_files import drawing, encoded
 from tests.support.sample_videos import video
 from tests.support.tabs import Tab
@@ -115,6 +116,18 @@ def test_what_no_model_of_its_kind_takes_says_why(visit: Callable[..., Tab], cli
     expect(tab.button("Send")).to_be_disabled()
 
 
+def test_a_file_that_only_the_server_knows_to_be_unfit_says_so_too(
+    visit: Callable[..., Tab], clip: bytes
+) -> None:
+    tab = visit()
+    tab.capabilities(models=[SEER], default_model="seer")
+    tab.fulfil("**/fit?model=seer", UNFIT | {"message": "The model seer takes text."})
+    tab.open()
+    attach(tab, "walk.webm", "video/webm", clip)
+    expect(files(tab).get_by_role("alert")).to_have_text("The model seer takes text.")
+    expect(tab.button("Send")).to_be_disabled()
+
+
 def test_the_server_itself_counts_the_tokens_of_a_text(tab: Tab) -> None:
     attach(tab, "notes.txt", "text/plain", b"Buy green tea. " * 24)
     expect(files(tab)).to_contain_text("about 100 tokens")
@@ -189,11 +202,16 @@ def test_what_the_model_got_of_the_files_is_told_above_its_reply(tab: Tab) -> No
         """The run as the server tells it, with two files that it had to change."""
         answer = route.fetch()
         heads, body = answer.headers, answer.text()
-        told = [json.loads(line[5:]) for line in body.splitlines() if line.startswith("data:")]
+        lines = [line for line in body.splitlines() if line.startswith("data:")]
+        told = [json.loads(line[5:]) for line in lines]
+        fitted = {"notes": [clip, sound], "transcripts": [transcript]}
+        for line, event in zip(lines, told, strict=True):
+            if event["type"] == "message_done":
+                event["message"]["fitted"] = fitted
+                body = body.replace(line, f"data: {json.dumps(event)}", 1)
         row = next(event["message"] for event in told if event["type"] == "delta")
-        fitted = {"type": "fitted", "message": row, "notes": [clip, sound], "transcripts": [transcript]}
-        first = next(line for line in body.splitlines() if line.startswith("data:") and '"delta"' in line)
-        new = f"data: {json.dumps(fitted)}\n\n{first}"
+        first = next(line for line in lines if '"delta"' in line)
+        new = f"data: {json.dumps(fitted | {'type': 'fitted', 'message': row})}\n\n{first}"
         route.fulfill(status=answer.status, headers=heads, body=body.replace(first, new, 1))
 
     tab.page.route("**/api/runs/*/events*", with_files)
@@ -204,6 +222,24 @@ def test_what_the_model_got_of_the_files_is_told_above_its_reply(tab: Tab) -> No
     expect(tab.reply).to_contain_text("The model got 12 frames of the video, without sound")
     expect(tab.reply.get_by_text("Buy green tea.")).to_be_visible()
     assert tab.complaints(AXE) == []
+
+
+def test_what_the_model_got_of_a_clip_is_still_there_after_a_reload_and_told_once(
+    serve: Callable[..., Server], visit: Callable[..., Tab], clip: bytes
+) -> None:
+    options = json.dumps({"kind": "chat", "modalities": ["text", "image"]})
+    tab = visit(on=serve("--engine", "scripted", DUOLOGUE_OPTIONS=options).ready()).open()
+    attach(tab, "walk.webm", "video/webm", clip)
+    expect(files(tab)).to_contain_text("frames")
+    line = re.compile("The model got [0-9] frames of the video, without sound")
+    tab.told("/say one")
+    expect(tab.reply).to_contain_text(line)
+    tab.told("/say two")
+    tab.page.reload()
+    expect(tab.replies).to_have_count(2)
+    expect(tab.replies.first).to_contain_text(line)
+    expect(tab.replies.last).to_contain_text("two")
+    expect(tab.replies.last).not_to_contain_text("The model got")
 
 
 def test_a_sent_clip_sound_and_picture_are_played_from_the_server_and_not_by_themselves(

@@ -1,7 +1,7 @@
 // The page's copy of one conversation: its messages as rows and the branch that is shown. A row's content is its own
 // reactive state, so a growing message redraws only itself.
-import { filesOf, type Message, textOf } from "../wire/chat/rows";
-import { newestVersion, type RunFitted } from "../wire/chat/runs";
+import { type FittedMedia, filesOf, type Message, textOf } from "../wire/chat/rows";
+import { newestVersion } from "../wire/chat/runs";
 import { Tree } from "./tree";
 import { type Turn as TurnOf, turnsOf } from "./turns";
 
@@ -20,9 +20,6 @@ export class Row {
   message: Message = $state.raw() as Message;
   /** Duration of the reasoning in milliseconds; null if it was not observed. */
   thinkingMs = $state.raw<number | null>(null);
-
-  /** What was made of files before this turn. The server does not store it: null unless this page followed the run. */
-  fitted = $state.raw<RunFitted | null>(null);
 
   /** `key` identifies the row's component: it stays when the server replaces a local row with its own. */
   constructor(
@@ -44,6 +41,10 @@ export class Row {
 
   get text(): string {
     return textOf(this.message.content);
+  }
+
+  get fitted(): FittedMedia | null {
+    return this.message.fitted;
   }
 }
 
@@ -142,7 +143,6 @@ export class Thread {
     if (current.parent !== message.parent || (message.sequence !== 0 && current.sequence !== message.sequence)) {
       const row = new Row(next, current.key);
       row.thinkingMs = current.thinkingMs;
-      row.fitted = current.fitted;
       return row;
     }
     current.message = next;

@@ -130,12 +130,13 @@ describe("sending", () => {
   it("keeps what was made of the files with the row, also when the conversation is read again", async () => {
     chat.send("one");
     await settle();
-    const fitted = { type: "fitted", message: server.row.id, notes: [{ where: "messages[0].content[1]", kind: "video", became: "frames", count: 12 }] } as const;
-    server.emit(fitted);
+    const notes = [{ where: "messages[0].content[1]", kind: "video", became: "frames", count: 12 }] as const;
+    const fitted = { transcripts: [], notes };
+    server.emit({ type: "fitted", message: server.row.id, notes });
     server.write("1");
     await drawn();
     expect(lastReply().rows[0]!.fitted).toEqual(fitted);
-    server.end();
+    server.end({ fitted });
     await drawn();
     clock.pass(2000);
     chat.handleEvent({ type: "changed", conversation: chat.id! });

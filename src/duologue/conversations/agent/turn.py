@@ -5,9 +5,12 @@ Pure; `runs/model_turns.py` feeds it. A continued row keeps its text, and new te
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 from msgspec import Struct
 
+from duologue.conversations.agent.fitted_media import joined, untold
 from duologue.values.conversations import (
     Content,
     RowError,
@@ -65,6 +68,9 @@ class ModelTurn:
         self._reasoning: list[str] = []
         self._tool_calls: dict[int, _ToolCall] = {}
         self._model = row.model
+        self._fitted = row.fitted if continues else None
+        self.above: Sequence[StoredMessage] = ()
+        """The rows of the prompt, set before the first event."""
         self.continues = continues
         self.make_room = make_room
         self.ended: Done | Failed | None = None
@@ -101,6 +107,8 @@ class ModelTurn:
                 self.waiting = "queue"
                 return [RunProgress("queue", position, wait)]
             case Fitted(transcripts, notes):
+                above = (*self.above, self._base) if self.continues else self.above
+                self._fitted = joined(self._base.fitted if self.continues else None, untold(event, above))
                 return [RunFitted(self.id, transcripts, notes)]
             case Started(model):
                 self.waiting, self._model = "model", model or self._model
@@ -127,6 +135,7 @@ class ModelTurn:
             content=self._content(),
             reasoning=self._base.reasoning + "".join(self._reasoning),
             model=self._model,
+            fitted=self._fitted,
         )
 
     def done(self, done: Done) -> StoredMessage:

@@ -112,6 +112,7 @@ class ModelTurns:
                 request = await self._prompts.request(
                     row, self._record.rows, continues=turn.continues, make_room=turn.make_room
                 )
+                turn.above = self._prompts.path
                 await self._generate(turn, request)
             except Problem as problem:
                 turn.feed(Failed(problem.code, problem.message, problem.status))

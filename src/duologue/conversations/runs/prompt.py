@@ -47,6 +47,8 @@ class PromptBuilder:
         self._dependencies = dependencies
         self._offer: Offer | None = None
         self.card: ModelCard | None = None
+        self.path: Sequence[StoredMessage] = ()
+        """The rows above the reply, of the latest request."""
 
     @property
     def model(self) -> str:
@@ -107,7 +109,7 @@ class PromptBuilder:
         path: Sequence[StoredMessage] = ()
         if row.parent is not None:
             path = await self._repository.store.messages.path(self._conversation, row.parent)
-        rows = [own.get(above.id, above) for above in path]
+        self.path = rows = [own.get(above.id, above) for above in path]
         attachments = self._dependencies.attachments(self._conversation)
         messages = await attachments.messages(self._user, [*rows, row] if continues else rows, card)
         return turn_request(

@@ -25,7 +25,7 @@ from duologue.values.conversations import (
     ToolCallRecord,
     VideoContent,
 )
-from duologue.values.events import Timings, Usage
+from duologue.values.events import Fitted, Timings, Usage
 
 COLUMNS = (
     *(messages.c.id, messages.c.conversation, messages.c.parent, messages.c.role, messages.c.content),
@@ -38,7 +38,7 @@ COLUMNS = (
         messages.c.model,
     ),
     *(messages.c.finish, messages.c.usage, messages.c.timings, messages.c.error, messages.c.run),
-    messages.c.edited,
+    *(messages.c.edited, messages.c.fitted),
 )
 """In the order of StoredMessage's fields; `message` reads by it."""
 
@@ -51,13 +51,14 @@ _call = msgspec.json.Decoder(ToolCallRecord).decode
 _usage = msgspec.json.Decoder(Usage).decode
 _timings = msgspec.json.Decoder(Timings).decode
 _error = msgspec.json.Decoder(RowError).decode
+_fitted = msgspec.json.Decoder(Fitted).decode
 _text = msgspec.json.Decoder(str).decode
 
 
 def message(row: Sequence[Any]) -> StoredMessage:
     """The message of a row of COLUMNS."""
     (id_, conversation, parent, role, content, sequence, created, status, kind, active, *rest) = row
-    reasoning, calls, call_id, call, model, finish, usage, timings, error, run, edited = rest
+    reasoning, calls, call_id, call, model, finish, usage, timings, error, run, edited, fitted = rest
     return StoredMessage(
         id=id_,
         conversation=conversation,
@@ -81,6 +82,7 @@ def message(row: Sequence[Any]) -> StoredMessage:
         error=None if error is None else _error(error),
         run=run,
         edited=edited,
+        fitted=None if fitted is None else _fitted(fitted),
     )
 
 
@@ -109,6 +111,7 @@ def columns(message: StoredMessage) -> dict[str, object]:
         "usage": optional_json(message.usage),
         "timings": optional_json(message.timings),
         "error": optional_json(message.error),
+        "fitted": optional_json(message.fitted),
     }
 
 

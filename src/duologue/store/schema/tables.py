@@ -28,7 +28,7 @@ from sqlalchemy.types import TypeDecorator, UserDefinedType
 if TYPE_CHECKING:
     from sqlalchemy import Dialect
 
-HEAD = "0007"
+HEAD = "0008"
 """The revision of this schema. Revisions are four-digit numbers, so that they can be compared as text."""
 
 metadata = MetaData(
@@ -118,6 +118,7 @@ messages = Table(
     Column("usage", Text),
     Column("timings", Text),
     Column("error", Text),
+    Column("fitted", Text),
     UniqueConstraint("conversation", "id"),
     # Checked at the end of the transaction: a branch comes, moves and goes in any order of its rows, and a parent in
     # another conversation is impossible.

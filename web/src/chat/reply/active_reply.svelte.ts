@@ -309,10 +309,6 @@ export class ActiveReply {
       const row = thread.get(id);
       if (row) row.thinkingMs = milliseconds;
     }
-    for (const [id, fitted] of Object.entries(view.fitted)) {
-      const row = thread.get(id);
-      if (row) row.fitted = fitted;
-    }
     if (progress.stage === "loading" && this.#progress.stage !== "loading") {
       this.#deps.announcer.sayProgress(words().status.loading(progress.update?.model || words().theModel));
     }

@@ -1,10 +1,10 @@
 // Which changes to files are told with a reply. Each turn's prompt contains the whole conversation, so its run names every
 // change again; a reply tells those that no earlier reply on the page has told. Pure.
-import type { FittingNote, RunFitted, WrittenSound } from "../../wire/chat/runs";
+import type { FittedMedia, FittingNote, WrittenSound } from "../../wire/chat/rows";
 import type { TurnRow, Turn } from "../turns";
 
 export interface FittedRow extends TurnRow {
-  readonly fitted: RunFitted | null;
+  readonly fitted: FittedMedia | null;
 }
 
 /** A change, with what was written down of a sound. */

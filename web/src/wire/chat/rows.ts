@@ -80,6 +80,31 @@ export interface Timings {
   readonly first?: number;
 }
 
+/** One change to a file of the prompt before the model got it; `where` is its path there. */
+export interface FittingNote {
+  readonly where: string;
+  readonly kind: "image" | "audio" | "video";
+  readonly became: "text" | "frames" | "frames_and_sound" | "resized" | "left_out";
+  /** Frames. */
+  readonly count?: number;
+  /** Of sound or video. */
+  readonly seconds?: number;
+}
+
+/** Sound that was written down; `message` and `part` are its place in the prompt. */
+export interface WrittenSound {
+  readonly message: number;
+  readonly part: number;
+  readonly text: string;
+  readonly understood?: boolean;
+}
+
+/** What was made of files that the model does not take as they are. */
+export interface FittedMedia {
+  readonly transcripts?: readonly WrittenSound[];
+  readonly notes?: readonly FittingNote[];
+}
+
 /** One message of the conversation tree. Times are milliseconds since 1970, 0 where unknown. */
 export interface Message {
   readonly id: string;
@@ -101,6 +126,8 @@ export interface Message {
   readonly error: RowError | null;
   readonly run: string;
   readonly edited: number;
+  /** Of a model's turn: what was made of files for it. */
+  readonly fitted: FittedMedia | null;
 }
 
 const DEFAULT_MESSAGE = {
@@ -120,6 +147,7 @@ const DEFAULT_MESSAGE = {
   error: null,
   run: "",
   edited: 0,
+  fitted: null,
 } as const;
 
 const DEFAULT_TOOL_CALL = { arguments: "", server: "", tool: "", state: "waiting", ms: 0 } as const;

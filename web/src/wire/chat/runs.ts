@@ -1,6 +1,6 @@
 // Events of a run and the pure reducer that applies them to its messages. Unknown events change nothing.
 import { parseEvent } from "../json";
-import { type Approval, type Message, messageOf, type RowError, type SparseMessage, textOf, type ToolCall } from "./rows";
+import { type Approval, type FittedMedia, type Message, messageOf, type RowError, type SparseMessage, textOf, type ToolCall } from "./rows";
 
 export type Outcome = "done" | "stopped" | "failed" | "interrupted" | "limit";
 export type WaitReason = "" | "load" | "queue" | "model" | "tool" | "approval";
@@ -43,31 +43,10 @@ export interface ToolOutput {
   readonly total?: number;
 }
 
-/** One change to a file of the prompt before the model got it; `where` is its path there. */
-export interface FittingNote {
-  readonly where: string;
-  readonly kind: "image" | "audio" | "video";
-  readonly became: "text" | "frames" | "frames_and_sound" | "resized" | "left_out";
-  /** Frames. */
-  readonly count?: number;
-  /** Of sound or video. */
-  readonly seconds?: number;
-}
-
-/** Sound that was written down; `message` and `part` are its place in the prompt. */
-export interface WrittenSound {
-  readonly message: number;
-  readonly part: number;
-  readonly text: string;
-  readonly understood?: boolean;
-}
-
-/** What was made of files that the model does not take as they are, before the turn of `message`. */
-export interface RunFitted {
+/** What was made of files for the turn of `message`, of all files of the prompt. */
+export interface RunFitted extends FittedMedia {
   readonly type: "fitted";
   readonly message: string;
-  readonly transcripts?: readonly WrittenSound[];
-  readonly notes?: readonly FittingNote[];
 }
 
 export interface RunDone {
@@ -117,12 +96,10 @@ export interface RunView {
   readonly approvals: readonly Approval[];
   /** Latest output of running tools, by message id. */
   readonly outputs: Readonly<Record<string, ToolOutput>>;
-  /** What was made of the files before a model turn, by message id. */
-  readonly fitted: Readonly<Record<string, RunFitted>>;
   readonly done: RunDone | null;
 }
 
-export const EMPTY_RUN: RunView = { rows: new Map(), model: "", approvals: [], outputs: {}, fitted: {}, done: null };
+export const EMPTY_RUN: RunView = { rows: new Map(), model: "", approvals: [], outputs: {}, done: null };
 
 function withRow(view: RunView, message: Message): RunView {
   return { ...view, rows: new Map(view.rows).set(message.id, message) };
@@ -174,8 +151,10 @@ export function applyEvent(view: RunView, event: RunEvent): RunView {
     }
     case "tool_output":
       return { ...view, outputs: { ...view.outputs, [event.message]: event } };
-    case "fitted":
-      return { ...view, fitted: { ...view.fitted, [event.message]: event } };
+    case "fitted": {
+      const message = view.rows.get(event.message);
+      return message ? withRow(view, { ...message, fitted: { transcripts: event.transcripts ?? [], notes: event.notes ?? [] } }) : view;
+    }
     case "approval_asked":
       return { ...view, approvals: [...view.approvals.filter(({ id }) => id !== event.approval.id), event.approval] };
     case "approval_answered":

@@ -2,12 +2,12 @@ import { describe, expect, it } from "vitest";
 
 import { filesFittedFor, type FittedRow } from "../../../src/chat/reply/fitted_files";
 import type { Turn } from "../../../src/chat/turns";
-import type { FittingNote, RunFitted } from "../../../src/wire/chat/runs";
+import type { FittedMedia, FittingNote } from "../../../src/wire/chat/rows";
 
 const clip: FittingNote = { where: "messages[0].content[1]", kind: "video", became: "frames", count: 12, seconds: 12.4 };
 const sound: FittingNote = { where: "messages[2].content[0]", kind: "audio", became: "text" };
-const fitted = (...notes: FittingNote[]): RunFitted => ({ type: "fitted", message: "m", notes });
-const row = (key: string, fitted: RunFitted | null = null): FittedRow => ({ key, role: "assistant", kind: "message", fitted });
+const fitted = (...notes: FittingNote[]): FittedMedia => ({ notes });
+const row = (key: string, fitted: FittedMedia | null = null): FittedRow => ({ key, role: "assistant", kind: "message", fitted });
 const reply = (key: string, ...rows: FittedRow[]): Turn<FittedRow> => ({ kind: "reply", key, rows });
 const question = (key: string): Turn<FittedRow> => ({ kind: "user", key, row: { key, role: "user", kind: "message", fitted: null } });
 const notes = (turns: Turn<FittedRow>[], key: string) => filesFittedFor(turns, key).map(({ note }) => note);
@@ -15,7 +15,7 @@ const notes = (turns: Turn<FittedRow>[], key: string) => filesFittedFor(turns, k
 describe("what a reply tells of the files before it", () => {
   it("is nothing where nothing was changed, or nobody followed the run", () => {
     expect(notes([question("q"), reply("a", row("a"))], "a")).toEqual([]);
-    expect(notes([reply("a", row("a", { type: "fitted", message: "a" }))], "a")).toEqual([]);
+    expect(notes([reply("a", row("a", {}))], "a")).toEqual([]);
     expect(notes([], "gone")).toEqual([]);
   });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import type { FittedFile } from "../../../src/chat/reply/fitted_files";
 import { fittedLines } from "../../../src/ui/thread/fitted_lines";
-import type { FittingNote, WrittenSound } from "../../../src/wire/chat/runs";
+import type { FittingNote, WrittenSound } from "../../../src/wire/chat/rows";
 
 const file = (kind: FittingNote["kind"], became: FittingNote["became"], more: Partial<FittingNote> = {}, sound: Partial<WrittenSound> | null = null): FittedFile => ({
   note: { where: "messages[0].content[0]", kind, became, ...more },

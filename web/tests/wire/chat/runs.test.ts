@@ -44,9 +44,12 @@ describe("a run as it is heard", () => {
   });
 
   it("keeps what was made of the files of each turn", () => {
-    const first = { type: "fitted", message: "a", notes: [{ where: "messages[0].content[0]", kind: "video", became: "frames", count: 12 }] } as const;
-    const second = { ...first, message: "b" };
-    expect(after(added("a"), first, added("b"), second).fitted).toEqual({ a: first, b: second });
+    const notes = [{ where: "messages[0].content[0]", kind: "video", became: "frames", count: 12 }] as const;
+    const view = after(added("a"), { type: "fitted", message: "a", notes }, added("b"), { type: "fitted", message: "gone", notes });
+    expect(view.rows.get("a")?.fitted).toEqual({ transcripts: [], notes });
+    expect(view.rows.get("b")?.fitted).toBeNull();
+    const kept = { transcripts: [], notes: [{ ...notes[0], count: 6 }] };
+    expect(applyEvent(view, { type: "message_done", message: { id: "a", parent: null, role: "assistant", fitted: kept } }).rows.get("a")?.fitted).toEqual(kept);
   });
 
   it("ignores events after its end", () => {
