@@ -24,7 +24,7 @@ WEB := $(shell find web/index.html web/package-lock.json web/vite.config.ts web/
 JOBS ?= 2
 BENCHES := $(wildcard bench/bench_*.py)
 
-.PHONY: help install serve test test-long test-engines check format web wheel release lock screens bench bench-duplex soak chaos attack clean
+.PHONY: help install serve test test-long test-engines test-omni check format web wheel release lock screens bench bench-duplex soak chaos attack clean
 
 help: ## list the targets
 	@echo 'Usage: make TARGET'
@@ -42,6 +42,11 @@ test: $(DEVELOPMENT) $(PAGE) ## run all tests that can run on this machine, and 
 
 test-long: $(DEVELOPMENT) $(PAGE) ## run the tests that `make test` leaves out: more kills, crowds and downloads (10 minutes)
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder --long -m long $(ARGS)
+
+test-omni: ## try an omni engine on real weights (MODEL=FOLDER, ENGINE=minicpmo or qwen_omni, OPTIONS='{"trust_remote_code": true, ...}', PYTHON=its interpreter)
+	@test -n "$(MODEL)" || { echo 'Name the folder of the weights: make test-omni MODEL=FOLDER'; exit 1; }
+	@DUOLOGUE_OMNI_MODEL='$(MODEL)' DUOLOGUE_OMNI_ENGINE='$(ENGINE)' DUOLOGUE_OMNI_OPTIONS='$(OPTIONS)' \
+		$(or $(PYTHON),$(BIN)/python) -m pytest -p no:cacheprovider -v tests/engines_extra/test_omni_weights.py $(ARGS)
 
 test-engines: $(RUNTIME) ## try the optional engines of speech, each with its real library, in build/engines (NAMES="whisper kokoro")
 	@sh scripts/engines.sh $(NAMES)

@@ -4,6 +4,7 @@ import shutil
 import socket
 import sqlite3
 import subprocess
+import sys
 from contextlib import closing
 
 import httpx
@@ -258,3 +259,11 @@ def test_what_the_kernel_keeps_from_decoders_is_told(monkeypatch, version, state
     monkeypatch.setattr(landlock, "version", lambda: version)
     finding = only(doctor.check_landlock(settings()))
     assert (finding.state, words in finding.text) == (state, True)
+
+
+def test_the_python_of_a_worker_is_tried():
+    omni = {"name": "omni", "engine": "minicpmo"}
+    ours, theirs = {**omni, "python": sys.executable}, {**omni, "python": "/nowhere/bin/python"}
+    engine, python, _, broken = doctor.check_workers(settings(workers=[ours, theirs]))
+    assert (engine.state, python.state, broken.state) == ("ok", "ok", "problem")
+    assert "/nowhere/bin/python, which cannot be started" in broken.text

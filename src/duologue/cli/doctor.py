@@ -174,8 +174,24 @@ def check_workers(settings: Settings) -> Iterator[Finding]:
             yield from _check_upstream(entry.name, entry.upstream.url)
         elif entry.engine == "scripted":
             yield Finding("ok", entry.name, "scripted engine: no model, replies follow a script")
-        else:
+        elif entry.engine == "llama":
             yield from _check_model(entry.name, entry.model, settings.data)
+        else:
+            yield Finding(
+                "ok", entry.name, f"engine {entry.engine}: its weights are looked at when its worker starts"
+            )
+        if entry.python:
+            yield _check_python(entry.name, entry.python)
+
+
+def _check_python(name: str, python: str) -> Finding:
+    from duologue.gateway.workers.interpreter import check_interpreter
+
+    try:
+        check_interpreter(name, str(Path(python).expanduser()))
+    except Problem as problem:
+        return Finding("problem", name, problem.message)
+    return Finding("ok", name, f"run by {python}")
 
 
 def _check_model(name: str, model: str, data: Path) -> Iterator[Finding]:

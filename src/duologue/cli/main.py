@@ -137,7 +137,9 @@ UpstreamModel = Annotated[
 ]
 Engine = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="llama, remote or scripted, instead of choosing one automatically."),
+    typer.Option(
+        metavar="NAME", help="llama, remote, minicpmo or scripted, instead of choosing one automatically."
+    ),
 ]
 
 Context = Annotated[int | None, typer.Option(metavar="N", help="Context size of one chat, in tokens.")]

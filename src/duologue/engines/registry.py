@@ -22,6 +22,7 @@ LANGUAGE_ENGINES: dict[str, tuple[str, str]] = {
     "scripted": ("duologue.engines.scripted.language", "load"),
     "llama": ("duologue.engines.llama.engine", "load"),
     "remote": ("duologue.engines.openai_remote.engine", "load"),
+    "minicpmo": ("duologue.engines.minicpmo.engine", "load"),
 }
 
 

@@ -30,6 +30,22 @@ def test_an_upstream_is_called_by_its_model_or_names_itself(tmp_path):
     assert (named.engine, named.model, bare.model) == ("remote", "big", "")
 
 
+def test_an_omni_model_is_a_folder_which_its_own_worker_looks_for(tmp_path):
+    consent = {"trust_remote_code": True, "revision": "abc"}
+    [spec] = load_specs(
+        settings(tmp_path, engine="minicpmo", model="~/omni/MiniCPM-o-4_5", device="cuda:1", options=consent)
+    )
+    assert (spec.engine, spec.model, spec.device) == ("minicpmo", "MiniCPM-o-4_5", "cuda:1")
+    assert spec.options == {
+        "model": "~/omni/MiniCPM-o-4_5",
+        "models": str(tmp_path / "models"),
+        "device": "cuda:1",
+        **consent,
+    }
+    [plain] = load_specs(settings(tmp_path, engine="minicpmo"))
+    assert plain.model == "minicpmo"
+
+
 def test_a_missing_file_is_refused_before_anything_starts(tmp_path):
     with pytest.raises(StartFailed, match=r"nowhere\.gguf"):
         load_specs(settings(tmp_path, model="nowhere.gguf"))

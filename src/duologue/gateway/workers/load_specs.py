@@ -146,6 +146,9 @@ def load_spec(entry: WorkerEntry, settings: Settings) -> LoadSpec:
             )
         # Without a name in the settings, the upstream's name for its model is used.
         name = name or entry.upstream.model
+    elif entry.engine == "minicpmo":
+        options["models"] = str(settings.data / "models")
+        name = name or Path(entry.model or entry.engine).name
     else:
         name = name or entry.engine
     device = str(options.get("device") or entry.device)

@@ -52,6 +52,7 @@ export const REMEDIES_OF: Readonly<Record<string, readonly Remedy[]>> = {
   model_not_found: MODEL,
   model_unusable: MODEL,
   template_error: MODEL,
+  remote_code_untrusted: MODEL,
   unknown_engine: MODEL,
   unsupported: MODEL,
   engine_missing: MODEL,

@@ -1,0 +1,96 @@
+"""Which methods answer a request, and how each is left."""
+
+import numpy
+import pytest
+from tests.support.minicpmo_stand_in import PatchedModel, StockModel, Tensor
+
+from duologue.engines.minicpmo.model_messages import ModelMessage
+from duologue.engines.minicpmo.reply_methods import (
+    MOST_TOKENS,
+    ReplyOptions,
+    array_of,
+    cached_tokens,
+    choose_methods,
+)
+from duologue.values.requests import Sampling
+
+HELLO = [ModelMessage("user", ("Hello",))]
+VOICE = numpy.full(16_000, 0.3, numpy.float32)
+
+
+@pytest.mark.parametrize(
+    ("kind", "speaks", "used"),
+    [
+        (StockModel, False, {"chat"}),
+        (StockModel, True, {"streaming_prefill", "streaming_generate"}),
+        (PatchedModel, False, {"non_streaming_prefill", "streaming_generate"}),
+        (PatchedModel, True, {"non_streaming_prefill", "streaming_generate"}),
+    ],
+)
+def test_the_methods_are_those_that_the_object_has(kind, speaks, used):
+    model = kind()
+    model.init_token2wav_cache(VOICE)
+    methods = choose_methods(model, ReplyOptions(speaks=speaks))
+    tokens = methods.prefill(HELLO)
+    pieces = list(methods.pieces())
+    assert used <= set(model.names())
+    assert not ({"chat", "streaming_prefill", "non_streaming_prefill"} - used) & set(model.names())
+    assert (
+        len(
+            "".join(piece.text for piece in pieces)
+            .replace("<|tts_eos|>", "")
+            .replace("<|im_end|>", "")
+            .split()
+        )
+        == 30
+    )
+    assert any(piece.pcm for piece in pieces) is speaks
+    assert (tokens is None) is (used == {"chat"})
+
+
+def test_a_reply_has_a_limit_even_if_none_is_asked_for():
+    assert ReplyOptions().arguments()["max_new_tokens"] == MOST_TOKENS
+    assert ReplyOptions(Sampling(max_tokens=3)).arguments()["max_new_tokens"] == 3
+
+
+def test_only_what_was_asked_for_is_passed_on():
+    assert ReplyOptions().arguments().keys() == {"max_new_tokens", "do_sample", "enable_thinking"}
+
+
+def test_a_closed_stream_of_generate_stops_at_once():
+    model = PatchedModel(1000)
+    methods = choose_methods(model, ReplyOptions())
+    methods.prefill(HELLO)
+    pieces = methods.pieces()
+    next(pieces)
+    pieces.close()
+    assert model.generated == 10
+
+
+def test_a_closed_stream_of_chat_is_read_to_its_end_so_that_its_thread_has_ended():
+    model = StockModel(200)
+    methods = choose_methods(model, ReplyOptions())
+    methods.prefill(HELLO)
+    pieces = methods.pieces()
+    next(pieces)
+    pieces.close()
+    assert model.generated == 200
+    model.reset_session()  # would fail in a second thread
+
+
+def test_what_a_method_does_not_take_is_told():
+    sampling = Sampling(length_penalty=1.1)
+    assert choose_methods(StockModel(), ReplyOptions(sampling)).unapplied == ("length_penalty",)
+    assert choose_methods(StockModel(), ReplyOptions(sampling, speaks=True)).unapplied == ()
+    assert choose_methods(StockModel(), ReplyOptions(image_ids=True, speaks=True)).unapplied == ("image_ids",)
+    assert choose_methods(PatchedModel(), ReplyOptions(sampling, image_ids=True)).unapplied == ()
+
+
+def test_arrays_and_tensors_are_taken_alike():
+    assert array_of(VOICE) is VOICE
+    assert array_of(Tensor(VOICE)) is VOICE
+
+
+def test_a_model_that_does_not_count_its_cache_is_not_asked_twice():
+    assert cached_tokens(object()) is None
+    assert cached_tokens(StockModel()) == 0
