@@ -126,7 +126,7 @@ class _Seat:
     def begin(self, choice: int, request: CallSetup, request_id: str) -> None:
         self._tasks.start_soon(call, self._engines, request, self._inbox, self._emit, self._clock)
 
-    def tell(self, choice: int, *controls: CallControl) -> bool:
+    def send(self, choice: int, *controls: CallControl) -> bool:
         self._inbox.put(controls)
         return True
 
