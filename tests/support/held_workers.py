@@ -1,4 +1,4 @@
-"""Workers of model files that do not get past their start while a test holds them: for what happens during a load."""
+"""Workers of one engine that do not get past their start while a test holds them: for what happens during a load."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 HOLD = """
 import os, time
-if '"engine":"llama"' in os.environ.get("DUOLOGUE_WORKER_LOAD_SPEC", ""):
+if {engine!r} in os.environ.get("DUOLOGUE_WORKER_LOAD_SPEC", ""):
     parent = os.getppid()
     while os.path.exists({file!r}):
         if os.getppid() != parent:
@@ -16,14 +16,17 @@ if '"engine":"llama"' in os.environ.get("DUOLOGUE_WORKER_LOAD_SPEC", ""):
 
 
 class HeldWorkers:
-    """Start a server with `environment`. Workers with a GGUF model that begin between `hold` and `release` wait, unless their server is gone."""
+    """Start a server with `environment`. Workers with this engine (`llama`: with a GGUF model; `voice`) that begin between `hold` and
+    `release` wait, unless their server is gone."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, engine: str = "llama") -> None:
         self._file = folder / "hold"
         modules = folder / "held"
         modules.mkdir()
         # Python imports this module at every start.
-        (modules / "sitecustomize.py").write_text(HOLD.format(file=str(self._file)))
+        (modules / "sitecustomize.py").write_text(
+            HOLD.format(file=str(self._file), engine=f'"engine":"{engine}"')
+        )
         self.environment = {"PYTHONPATH": str(modules)}
 
     def hold(self) -> None:

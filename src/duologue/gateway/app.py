@@ -130,6 +130,7 @@ class Gateway:
         self.voice = self._voice_pool()
         self.library = VoiceLibrary(settings.limits.voices)
         self.speech = SpeechService(self.voice, settings.voice, self.library)
+        self._told_voice = (self.speech.status, self.speech.card)
         fitter = MediaFitter(self.speech, settings.limits.media_budget())
         self.generate = FittedGenerate(generator, self.models.resolve, fitter)
         self.apps = AppRegistry(self._abilities, self._models_changed)
@@ -225,6 +226,10 @@ class Gateway:
         self.voice_packs.pool_changed()
         if self.pool.ready:
             self._settled.set()
+        voice = (self.speech.status, self.speech.card)
+        if voice != self._told_voice:
+            self._told_voice = voice
+            self._models_changed()
 
     def _models_changed(self) -> None:
         if self.service is not None:

@@ -186,7 +186,7 @@ class ListDraft(Struct, frozen=True, tag="draft"):
 
 
 class ListModels(Struct, frozen=True, tag="models"):
-    """A model was loaded or unloaded, changed its state, or became the default: read the capabilities again."""
+    """A model or the voice was loaded or unloaded or changed its state, or another model became the default: read the capabilities again."""
 
 
 class ListReset(Struct, frozen=True, tag="reset"):

@@ -52,6 +52,8 @@ def called(visit: Callable[..., Tab], server: Server, **options: Any) -> tuple[T
     # The browser's cleaning takes a tone for noise.
     tab.page.add_init_script("""localStorage.setItem('duologue.microphone', '{"cleaned":false}')""")
     tab.open()
+    # The voice is loaded after the model, and until it is there the button says so.
+    expect(tab.button("Call")).to_have_attribute("title", "Call", timeout=PATIENCE)
     tab.button("Call").click()
     call = tab.page.get_by_role("dialog")
     expect(call.get_by_role("heading", name="Listening")).to_be_visible(timeout=PATIENCE)

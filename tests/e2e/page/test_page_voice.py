@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, WebSocketRoute, expect
+from tests.e2e.conftest import Server
+from tests.support.held_workers import HeldWorkers
 from tests.support.tabs import Tab
 
 pytestmark = pytest.mark.browser
@@ -386,6 +388,23 @@ def test_a_page_on_plain_http_elsewhere_says_why_it_has_no_microphone(visit: Cal
     tab.open()
     tab.button("Call").click()
     expect(screen(tab)).to_contain_text("duologue serve --tls")
+
+
+def test_a_page_opened_while_the_voice_loads_offers_calls_once_it_is_there(
+    serve: Callable[..., Server], visit: Callable[..., Tab], tmp_path: Path
+) -> None:
+    held = HeldWorkers(tmp_path, "voice")
+    held.hold()
+    engines = {
+        f"DUOLOGUE_VOICE__{part}__ENGINE": engine
+        for part, engine in (("DETECTOR", "energy"), ("RECOGNISER", "scripted"), ("SPEAKER", "scripted"))
+    }
+    server = serve("--engine", "scripted", DUOLOGUE_VOICE__ENABLED="true", **engines, **held.environment)
+    tab = visit(on=server.ready()).open()
+    call = tab.button("Call")
+    expect(call).to_have_attribute("title", "The voice is loading.")
+    held.release()
+    expect(call).to_have_attribute("title", "Call", timeout=60_000)
 
 
 def test_without_a_voice_the_button_says_which_command_brings_one(visit: Callable[..., Tab]) -> None:
