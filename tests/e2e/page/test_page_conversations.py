@@ -202,19 +202,6 @@ def test_deleting_a_message_tells_first_what_goes_with_it(tab: Tab) -> None:
 # While a reply is running
 
 
-def test_what_is_said_meanwhile_waits_for_its_turn(tab: Tab) -> None:
-    tab.say("/say one\n/wait 700")
-    expect(tab.reply).to_contain_text("one")
-    tab.composer.fill("/say two")
-    tab.composer.press("Enter")
-    waiting = tab.page.get_by_role("group", name="Queued message")
-    expect(waiting).to_contain_text("/say two")
-    expect(tab.composer).to_have_value("")
-    expect(tab.replies).to_have_count(2)
-    expect(tab.reply).to_contain_text("two")
-    expect(waiting).to_have_count(0)
-
-
 def test_what_waits_is_taken_back_or_goes_in_at_once(tab: Tab) -> None:
     tab.say("/say one\n/hang")
     expect(tab.reply).to_contain_text("one")

@@ -170,6 +170,8 @@ def test_a_preferred_model_that_is_gone_is_dropped_by_the_next_new_chat(
     tab = visit(on=server).open()
     call(server, "PATCH", "/api/settings", options={"model": "Qwen3-1.7B-Q8_0"})
     tab.page.reload()
+    # The page shows the default either way: that it has read the preference can be seen in the browser's copy.
+    tab.page.wait_for_function("() => (localStorage.getItem('duologue.preferences') ?? '').includes('Qwen3')")
     expect(shown_model(tab)).to_contain_text("scripted")
     tab.told("/say Hello there")
     expect(tab.reply).to_contain_text("Hello there")

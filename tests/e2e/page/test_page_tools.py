@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +95,30 @@ def test_the_clock_is_read_where_the_browser_is(notes: Any, visit: Callable[...,
 def test_a_tool_that_fails_says_so(tab: Tab) -> None:
     tab.told(call("calculator", expression="six times seven"))
     expect(tab.reply.get_by_role("button", name="calculator")).to_contain_text("Failed")
+
+
+@pytest.fixture
+def two_turns(notes: Any) -> Iterator[None]:
+    """Replies in new chats go on once after a tool."""
+    address = f"{notes.url}/api/settings"
+    httpx.patch(address, json={"options": {"max_turns": 2}}).raise_for_status()
+    yield
+    httpx.patch(address, json={"options": None}).raise_for_status()
+
+
+def test_what_is_said_meanwhile_waits_for_its_turn(two_turns: None, tab: Tab) -> None:
+    """The reply ends only after its question is answered, so the message surely comes before its end."""
+    tab.say(call("write_note", text="Tea is out") + "\n/then\n/say one")
+    expect(question(tab)).to_be_visible()
+    tab.composer.fill("/say two")
+    tab.composer.press("Enter")
+    waiting = tab.page.get_by_role("group", name="Queued message")
+    expect(waiting).to_contain_text("/say two")
+    expect(tab.composer).to_have_value("")
+    question(tab).get_by_role("button", name="Allow once").click()
+    expect(tab.replies).to_have_count(2)
+    expect(tab.reply).to_contain_text("two")
+    expect(waiting).to_have_count(0)
 
 
 def test_a_tool_that_writes_asks_first_and_the_answer_can_come_from_elsewhere(

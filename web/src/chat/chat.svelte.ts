@@ -365,7 +365,7 @@ export class Chat {
     this.#problem = "";
     this.#highlighted = null;
     this.#thread.clear();
-    this.#pending.load([]);
+    this.#pending.clear();
     this.modelContext.reset();
     this.#deps.choices.switchTo(conversation);
     this.#deps.draft.switchTo(conversation);
@@ -475,12 +475,13 @@ export class Chat {
   /** Reloads the conversation and follows a run in it. Skipped while a request is under way, whose optimistic rows it
    * would overwrite. */
   async #refresh(): Promise<void> {
-    const [epoch, changeCount] = [this.#epoch, this.#changeCount];
+    const changes = () => this.#changeCount + this.#pending.changeCount;
+    const [epoch, changesBefore] = [this.#epoch, changes()];
     const free = () => epoch === this.#epoch && !this.reply.starting && !this.reply.unsent;
     if (this.#id === null || !free()) return;
     const answer = await this.#deps.client.open(this.#id);
     if (answer.kind !== "ok" || !free()) return;
-    if (changeCount === this.#changeCount) this.#load(answer.value);
+    if (changesBefore === changes()) this.#load(answer.value);
     else this.#scheduleRefresh();
   }
 }

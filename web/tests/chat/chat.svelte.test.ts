@@ -474,6 +474,44 @@ describe("a message sent while a reply runs", () => {
     expect(notices.current).toBeNull();
   });
 
+  it("stays taken back, or hurried, when a read of the chat that began before comes in after", async () => {
+    chat.send("one");
+    await settle();
+    for (const text of ["two", "three"]) {
+      chat.send(text);
+      await settle();
+    }
+    const { promise, come } = later();
+    server.readDelay = promise;
+    chat.handleEvent({ type: "reset" });
+    clock.pass(200);
+    await settle();
+    const [two, three] = chat.pending;
+    await chat.withdraw(two!, false);
+    await chat.steer(three!);
+    server.readDelay = null;
+    come();
+    await settle();
+    expect(chat.pending.map(({ content, how }) => `${textOf(content)} ${how}`)).toEqual(["three steer"]);
+  });
+
+  it("stays in sight when the chat is read while the server takes it", async () => {
+    chat.send("one");
+    await settle();
+    const { promise, come } = later();
+    server.gate = promise;
+    chat.send("two");
+    await settle();
+    chat.handleEvent({ type: "reset" });
+    clock.pass(200);
+    await settle();
+    expect(chat.pending.map(({ content }) => textOf(content))).toEqual(["two"]);
+    server.gate = null;
+    come();
+    await settle();
+    expect(chat.pending.map(({ content }) => textOf(content))).toEqual(["two"]);
+  });
+
   it("is not taken back when it did not wait after all", async () => {
     chat.send("one");
     await settle();

@@ -11,6 +11,8 @@ export class PendingMessages {
   #messages = $state.raw<readonly PendingMessage[]>([]);
   /** Requests the server has not answered yet. Changing a message before that would hit nothing. */
   readonly #sending = new Map<string, Promise<unknown>>();
+  /** Counts changes made here: an answer to a read that began before the latest is stale. */
+  changeCount = 0;
 
   constructor(deps: ChatDependencies) {
     this.#deps = deps;
@@ -25,9 +27,15 @@ export class PendingMessages {
     return this.#sending.size === 0 ? null : Promise.all(this.#sending.values());
   }
 
-  /** Takes over the server's list. */
+  /** Takes over the server's list, which does not have yet what is on its way. */
   load(messages: readonly PendingMessage[]): void {
-    this.#messages = messages;
+    const underWay = this.#messages.filter(({ id }) => this.#sending.has(id) && !messages.some((other) => other.id === id));
+    this.#messages = [...messages, ...underWay];
+  }
+
+  /** Another conversation is shown. */
+  clear(): void {
+    this.#messages = [];
   }
 
   /** Returns true if the message was not queued: the reply had just ended, and the server answers it at once. */
@@ -43,6 +51,7 @@ export class PendingMessages {
     this.#sending.set(id, sending);
     const answer = await sending;
     this.#sending.delete(id);
+    this.changeCount++;
     if (answer.kind === "ok" && "pending" in answer.value) return false;
     this.#remove(id);
     if (answer.kind === "ok") return true;
@@ -63,6 +72,7 @@ export class PendingMessages {
 
   /** The reply was stopped or failed: the messages wait for the user, as on the server. */
   hold(): void {
+    this.changeCount++;
     this.#messages = this.#messages.map((message) => ({ ...message, how: "hold" }));
   }
 
@@ -80,8 +90,10 @@ export class PendingMessages {
   async #change(conversation: string, pending: PendingMessage, how: "queue" | "steer"): Promise<boolean> {
     if (!(await this.#isQueued(pending))) return false;
     const answer = await this.#deps.client.changePending(conversation, pending.id, { how });
-    if (answer.kind === "ok") this.#messages = this.#messages.map((other) => (other.id === pending.id ? { ...other, how } : other));
-    else this.#deps.notices.showHere(problemOf(answer));
+    if (answer.kind === "ok") {
+      this.changeCount++;
+      this.#messages = this.#messages.map((other) => (other.id === pending.id ? { ...other, how } : other));
+    } else this.#deps.notices.showHere(problemOf(answer));
     return answer.kind === "ok";
   }
 
@@ -94,6 +106,7 @@ export class PendingMessages {
   }
 
   #remove(id: string): void {
+    this.changeCount++;
     this.#messages = this.#messages.filter((other) => other.id !== id);
   }
 }
