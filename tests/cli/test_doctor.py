@@ -262,8 +262,8 @@ def test_what_the_kernel_keeps_from_decoders_is_told(monkeypatch, version, state
 
 
 def test_the_python_of_a_worker_is_tried():
-    omni = {"name": "omni", "engine": "minicpmo"}
-    ours, theirs = {**omni, "python": sys.executable}, {**omni, "python": "/nowhere/bin/python"}
+    ours = {"name": "ours", "engine": "minicpmo", "python": sys.executable}
+    theirs = {"name": "theirs", "engine": "minicpmo", "python": "/nowhere/bin/python"}
     engine, python, _, broken = doctor.check_workers(settings(workers=[ours, theirs]))
     assert (engine.state, python.state, broken.state) == ("ok", "ok", "problem")
     assert "/nowhere/bin/python, which cannot be started" in broken.text

@@ -319,6 +319,24 @@ async def test_a_card_lost_in_mid_unit_is_a_lost_device(view, model):
         await view.unit(SILENCE)
 
 
+async def test_a_call_that_lost_its_card_ends_for_that_reason_whatever_the_way_back_says(engine, model):
+    patched = isinstance(model, PatchedModel)
+
+    async def call() -> None:
+        async with engine.duplex() as view:
+            await view.prepare((), DuplexOptions())
+            method = "duplex_generate" if patched else "duplex.streaming_generate"
+            model.fails[method] = RuntimeError("CUDA error: unspecified launch failure")
+            model.fails["set_mode" if patched else "as_simplex"] = RuntimeError("nothing works any more")
+            await view.unit(SILENCE)
+
+    with pytest.raises(DeviceLost, match="unspecified launch failure"):
+        await call()
+    # The engine itself can still be asked: whoever keeps the process decides.
+    async with engine.duplex() as view:
+        await view.prepare((), DuplexOptions())
+
+
 async def test_six_hundred_units_keep_their_order_and_nothing_piles_up(engine):
     async with engine.duplex() as view:
         await view.prepare((system("Be kind."),), DuplexOptions())

@@ -114,9 +114,9 @@ def test_our_own_paths_are_not_passed_to_another_interpreter(monkeypatch):
 
 
 def test_the_packages_of_a_worker_are_those_that_it_imports():
-    """All that its program and its socket import; what is not in the list would be missing in an environment made by it."""
+    """All that its program, its socket and an engine with an environment of its own import; what is not in the list would be missing in an environment made by it."""
     code = (
-        "import sys, duologue.worker.app, uvicorn.protocols.websockets.websockets_sansio_impl\n"
+        "import sys, duologue.worker.app, duologue.engines.minicpmo.engine, uvicorn.protocols.websockets.websockets_sansio_impl\n"
         "print(*{name.partition('.')[0] for name in sys.modules})"
     )
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, suppress
 from typing import Any
 
 import anyio
@@ -32,7 +32,7 @@ from duologue.engines.minicpmo.reply_methods import (
 from duologue.engines.minicpmo.temporary_folder import TemporaryFolder
 from duologue.engines.minicpmo.unit_session import UnitSession
 from duologue.engines.optional_library import load_in_thread
-from duologue.errors import Busy, ContextExceeded, EngineFailed, Unsupported
+from duologue.errors import Busy, ContextExceeded, EngineFailed, Problem, Unsupported
 from duologue.threads import Emit, ThreadLane
 from duologue.values.events import Event, Started
 from duologue.values.messages import Message
@@ -121,13 +121,23 @@ class MiniCPMEngine:
         self._in_call = True
         try:
             yield session
-        finally:
-            with anyio.CancelScope(shield=True):
-                try:
-                    await self._lane.run(session.leave)
-                finally:
-                    self._vocoder.forget_current()
-                    self._in_call = False
+        except Problem:
+            # A call that failed is told by its own reason, whatever the way back says.
+            with suppress(Problem):
+                await self._leave(session)
+            raise
+        except BaseException:
+            await self._leave(session)
+            raise
+        await self._leave(session)
+
+    async def _leave(self, session: UnitSession) -> None:
+        with anyio.CancelScope(shield=True):
+            try:
+                await self._lane.run(session.leave)
+            finally:
+                self._vocoder.forget_current()
+                self._in_call = False
 
     async def close(self) -> None:
         """Drop the model, once its thread is done."""
