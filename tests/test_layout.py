@@ -179,6 +179,9 @@ PURE = (
     "gateway/scheduling/scheduler.py",
     "gateway/scheduling/served_models.py",
     "engines/devices.py",
+    "engines/qwen_omni/speech/speech_groups.py",
+    "engines/qwen_omni/speech/speech_pace.py",
+    "engines/qwen_omni/speech/spoken_vocabulary.py",
     "engines/qwen_omni/thinker_trace.py",
     "models/placement.py",
     "models/upstream_models.py",
@@ -234,12 +237,17 @@ THREADS = ("threads.py",)
 HEAVY: dict[str, tuple[str, ...]] = {
     "xllamacpp": ("engines/llama/library.py",),
     "torch": (
-        "engines/minicpmo/model_loading.py",
         "engines/asr/qwen.py",
+        "engines/minicpmo/model_loading.py",
+        "engines/qwen_omni/speech/reply_speech.py",
         "engines/tts/kokoro.py",
         "engines/tts/pocket_network.py",
     ),
-    "transformers": ("engines/minicpmo/model_loading.py", "engines/tts/pocket_network.py"),
+    "transformers": (
+        "engines/minicpmo/model_loading.py",
+        "engines/qwen_omni/speech/reply_speech.py",
+        "engines/tts/pocket_network.py",
+    ),
     "safetensors": ("engines/tts/pocket_network.py",),
     "numpy": (
         "engines/asr/whisper.py",

@@ -2,7 +2,15 @@ from array import array
 
 import pytest
 
-from duologue.engines.audio.pcm import CHUNK, MARGIN, leading_silence, shift_words, split_chunks, to_pcm
+from duologue.engines.audio.pcm import (
+    CHUNK,
+    MARGIN,
+    crossfade,
+    leading_silence,
+    shift_words,
+    split_chunks,
+    to_pcm,
+)
 from duologue.engines.contracts import SpokenWord
 
 NEEDED = "these tests need numpy: pip install 'duologue[voice]'"
@@ -35,3 +43,10 @@ def test_a_second_part_goes_on_where_the_first_ended():
     words = shift_words([SpokenWord("b", 5, 9, 0, 1)], 1000, 20)
     assert words == (SpokenWord("b", 1005, 1009, 20, 21),)
     assert next(iter(split_chunks(bytes(40), words, 1000))).words == words
+
+
+def test_a_crossfade_goes_evenly_from_one_sound_to_the_other() -> None:
+    numpy = pytest.importorskip("numpy", reason=NEEDED)
+    old, new = numpy.zeros(3, numpy.float32), numpy.ones(3, numpy.float32)
+    assert crossfade(old, new).tolist() == [0.25, 0.5, 0.75]
+    assert crossfade(old[:0], new[:0]).tolist() == []

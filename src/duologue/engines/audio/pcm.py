@@ -36,6 +36,14 @@ def to_pcm(sound: Any) -> bytes:
     return bytes((values.clip(-1.0, 1.0) * 32767.0).round().astype("<i2").tobytes())
 
 
+def crossfade(old: Any, new: Any) -> Any:
+    """Float arrays of equal length: from the one to the other, evenly."""
+    import numpy
+
+    share = numpy.arange(1, len(new) + 1, dtype=numpy.float32) / (len(new) + 1)
+    return old * (1 - share) + new * share
+
+
 def leading_silence(pcm: bytes) -> int:
     """The samples of silence a sound begins with, less MARGIN; 0 where it is all silence."""
     import numpy

@@ -1,0 +1,1 @@
+"""A reply of a Qwen omni model, spoken while it is written: talker, vocoder, voices."""
