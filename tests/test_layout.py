@@ -145,7 +145,13 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "turn_end": {"", "audio"},
         "audio": {""},
     },
-    "sessions": {"": set(), "chat": set(), "call": {"speech"}, "speech": set()},
+    "sessions": {
+        "": set(),
+        "chat": set(),
+        "call": {"speech"},
+        "omni": {"call", "speech"},
+        "speech": set(),
+    },
     "text": {
         "": set(),
         "stream": set(),
@@ -154,6 +160,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "templates": {"output", "toolcalls"},
         "speech": set(),
     },
+    "turns": {"": set(), "native": {""}},
     "tools": {"": {"builtin", "mcp"}, "builtin": {"", "mcp"}, "mcp": {""}},
     "models": {"": {"gguf"}, "hub": {"", "gguf"}, "gguf": {""}},
     "store": {
@@ -202,6 +209,9 @@ PURE = (
     "gateway/middleware/address_group.py",
     "gateway/middleware/base_path.py",
     "gateway/middleware/forwarded.py",
+    "sessions/omni/caller_sound.py",
+    "sessions/omni/native_reply.py",
+    "sessions/omni/units.py",
     "worker/state.py",
     "supervisor/restart_policy.py",
     "conversations/history/tree.py",

@@ -6,9 +6,19 @@ import sys
 import pytest
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
+from tests.support.call_parts import silence, speech
 
+from duologue.engines.scripted.duplex_view import WORD
+from duologue.values.call_events import (
+    AssistantSaid,
+    CallChunk,
+    CallSetup,
+    Interrupt,
+    OmniSetup,
+    UnitAnswered,
+)
 from duologue.values.events import Done, TextDelta
-from duologue.values.messages import user
+from duologue.values.messages import ImagePart, system, user
 from duologue.values.requests import ChatRequest
 from duologue.wire import worker_protocol
 from duologue.worker.app import Worker, build
@@ -115,3 +125,50 @@ def test_a_worker_that_starts_after_its_gateway_has_died_ends_before_anything_el
         [sys.executable, "-m", "duologue.worker"], stdin=subprocess.DEVNULL, capture_output=True, timeout=60
     )
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_an_omni_model_holds_a_call_over_the_socket_and_is_free_for_a_chat_afterwards(monkeypatch):
+    async def stay() -> None:
+        """The gateway of a test does not go away."""
+
+    monkeypatch.setattr("duologue.worker.app._end_with_the_gateway", stay)
+    worker = Worker(worker_protocol.LoadSpec("w", "scripted", "m", options={"duplex": True}))
+    chunk = CallChunk(speech(0.5) + silence(0.5), (ImagePart(b"frame"),))
+    setup = CallSetup(marks=True, fills=False, omni=OmniSetup((system("be kind"),)))
+
+    def called(messages, kind):
+        return [
+            event
+            for message in messages
+            if isinstance(message, worker_protocol.CallEvents)
+            for event in message.events
+            if isinstance(event, kind)
+        ]
+
+    with (
+        TestClient(build(worker, "the-secret")) as client,
+        client.websocket_connect("/live", headers=SECRET) as socket,
+    ):
+        [*_, report] = receive(socket, lambda messages: any(report.state == "ready" for report in messages))
+        assert "duplex" in report.card.verbs
+        socket.send_bytes(
+            worker_protocol.encode(
+                [worker_protocol.Open(1, 0, setup), worker_protocol.SendControls(1, (chunk,))]
+            )
+        )
+        messages = receive(socket, lambda messages: called(messages, UnitAnswered))
+        [answer] = called(messages, UnitAnswered)
+        assert (answer.samples, answer.slices, answer.listens) == (16_000, 1, False)
+        socket.send_bytes(worker_protocol.encode([worker_protocol.SendControls(1, (Interrupt(None, WORD),))]))
+        messages = receive(socket, lambda messages: called(messages, AssistantSaid))
+        [said] = called(messages, AssistantSaid)
+        assert (said.heard, said.ending) == ("heard", "interrupted")
+        begin = worker_protocol.Begin(2, 0, ChatRequest((user("/say hi"),)))
+        socket.send_bytes(worker_protocol.encode([worker_protocol.Cancel(1)]))
+        receive(socket, lambda messages: worker_protocol.Closed(1) in messages)
+        socket.send_bytes(worker_protocol.encode([begin]))
+        messages = receive(socket, lambda messages: worker_protocol.Closed(2) in messages)
+    events = [
+        event for message in messages if isinstance(message, worker_protocol.Emit) for event in message.events
+    ]
+    assert TextDelta("hi") in events

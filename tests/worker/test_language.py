@@ -1,9 +1,11 @@
 import anyio
 import anyio.lowlevel
 import pytest
+from tests.support.call_parts import silence, speech
 
-from duologue.errors import Unavailable, Unsupported
-from duologue.values.call_events import CallSetup
+from duologue.engines.vad import energy
+from duologue.errors import EngineFailed, StartFailed, Unavailable, Unsupported
+from duologue.values.call_events import CallChunk, CallSetup, OmniSetup, UnitAnswered
 from duologue.values.events import Done, Failed, TextDelta
 from duologue.values.messages import user
 from duologue.values.requests import ChatRequest, ModelCard
@@ -17,8 +19,9 @@ pytestmark = pytest.mark.anyio
 REQUEST = ChatRequest((user("/say hi"),))
 
 
-def service(engine="scripted"):
-    return LanguageService(worker_protocol.LoadSpec("w", engine, "m"), WorkerLifecycle("w"), lambda: None)
+def service(engine="scripted", options=None):
+    load_spec = worker_protocol.LoadSpec("w", engine, "m", options=options or {})
+    return LanguageService(load_spec, WorkerLifecycle("w"), lambda: None)
 
 
 async def served(one):
@@ -52,11 +55,65 @@ async def test_without_its_model_it_says_so():
     await one.close()
 
 
-async def test_a_call_is_for_another_worker():
-    with pytest.raises(Unsupported):
-        await service().run_session(
-            worker_protocol.Open(1, 0, CallSetup()), ControlInbox(), lambda event: anyio.lowlevel.checkpoint()
+@pytest.mark.parametrize(
+    ("options", "setup"),
+    [({}, CallSetup()), ({}, CallSetup(omni=OmniSetup())), ({"duplex": True}, CallSetup())],
+)
+async def test_a_call_that_the_model_does_not_hold_by_itself_is_for_another_worker(options, setup):
+    one = service(options=options)
+    await one.load()
+    with pytest.raises(Unsupported) as caught:
+        await one.run_session(
+            worker_protocol.Open(1, 0, setup), ControlInbox(), lambda event: anyio.lowlevel.checkpoint()
         )
+    assert caught.value.code == "voice_unavailable"
+    await one.close()
+
+
+@pytest.mark.parametrize("missing", [None, ImportError("no library"), StartFailed("no model")])
+async def test_an_omni_model_holds_a_call_and_writes_again_afterwards(monkeypatch, missing):
+    loaded = []
+
+    async def load_detector(name, options):
+        loaded.append(name)
+        if missing is not None and name == "silero":
+            raise missing
+        return await energy.load(options)
+
+    monkeypatch.setattr("duologue.worker.language.load_detector", load_detector)
+    one = service(options={"duplex": True})
+    await one.load()
+    inbox, events = ControlInbox(), []
+
+    async def send(event):
+        events.append(event)
+        if isinstance(event, UnitAnswered):
+            calls.cancel()
+
+    inbox.put([CallChunk(speech(0.5) + silence(0.5))])
+    setup = CallSetup(marks=True, fills=False, omni=OmniSetup())
+    with anyio.CancelScope() as calls:
+        await one.run_session(worker_protocol.Open(1, 0, setup), inbox, send)
+    answer = events[-1]
+    assert isinstance(answer, UnitAnswered)
+    assert not answer.listens
+    assert loaded == (["silero"] if missing is None else ["silero", "energy"])
+    assert isinstance((await served(one))[-1], Done)
+    await one.close()
+
+
+async def test_a_model_that_fails_ends_the_call_with_its_code():
+    one = service(options={"duplex": True, "fails_at": 1})
+    await one.load()
+    inbox = ControlInbox()
+    inbox.put([CallChunk(silence(1))])
+    setup = CallSetup(fills=False, omni=OmniSetup())
+    with pytest.raises(EngineFailed) as caught:
+        await one.run_session(
+            worker_protocol.Open(1, 0, setup), inbox, lambda event: anyio.lowlevel.checkpoint()
+        )
+    assert caught.value.code == "scripted_failure"
+    assert isinstance((await served(one))[-1], Done)
 
 
 class _Changing:

@@ -1,15 +1,22 @@
-"""The service of a worker with a language model: generates replies and counts prompts."""
+"""The service of a worker with a language model: generates replies, counts prompts, and runs the calls of an omni model."""
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from datetime import datetime
 
-from duologue.engines.contracts import LanguageEngine, WatchedEngine
-from duologue.errors import Unavailable, Unsupported
+from duologue.engines.contracts import DetectorEngine, LanguageEngine, OmniEngine, WatchedEngine
+from duologue.engines.registry import load_detector
+from duologue.errors import StartFailed, Unavailable, Unsupported
+from duologue.sessions.call.clock import RealClock
 from duologue.sessions.chat.chat import count, reply
+from duologue.sessions.omni.native_call import native_call
 from duologue.sessions.speech.speech_task import SendEvent
+from duologue.sessions.speech.vad_batcher import VadBatcher
+from duologue.threads import ThreadLane
+from duologue.values.call_events import CallSetup
 from duologue.values.events import Failed
 from duologue.values.requests import ModelCard
 from duologue.wire import worker_protocol
@@ -17,6 +24,8 @@ from duologue.worker.connection import Emit
 from duologue.worker.inbox import ControlInbox
 from duologue.worker.load_spec import load
 from duologue.worker.state import WorkerLifecycle
+
+log = logging.getLogger(__name__)
 
 
 class LanguageService:
@@ -29,6 +38,9 @@ class LanguageService:
         self._load_spec = load_spec
         self._status = status
         self._report = report
+        self._clock = RealClock()
+        self._batcher = VadBatcher(ThreadLane(1))
+        self._detector: DetectorEngine | None = None
 
     async def load(self) -> None:
         """Load the engine, reporting to the gateway."""
@@ -59,8 +71,14 @@ class LanguageService:
         )
 
     async def run_session(self, opening: worker_protocol.Open, inbox: ControlInbox, send: SendEvent) -> None:
-        """Raises Unsupported: calls need a voice worker."""
-        raise Unsupported("This worker has a language model and no voice.", code="voice_unavailable")
+        """Run a call that the model holds by itself. Raises the Problem that ends it; Unsupported for everything that needs a voice
+        worker."""
+        setup, engine = opening.request, self.engine
+        if not isinstance(setup, CallSetup) or setup.omni is None or not isinstance(engine, OmniEngine):
+            raise Unsupported("This worker has a language model and no voice.", code="voice_unavailable")
+        if self._detector is None:
+            self._detector = await _detector()
+        await native_call(engine, self._detector, self._batcher, setup, inbox, send, self._clock)
 
     async def count(self, request: worker_protocol.Count) -> worker_protocol.Counted:
         """Count the tokens of a prompt. Raises Unavailable while no model is loaded, and the Problems of its template."""
@@ -73,3 +91,14 @@ class LanguageService:
         """Release the engine."""
         if self.engine is not None:
             await self.engine.close()
+        if self._detector is not None:
+            await self._detector.close()
+
+
+async def _detector() -> DetectorEngine:
+    """The detector that tells speech from noise, or the one by loudness where its library is not installed."""
+    try:
+        return await load_detector("silero", {})
+    except (ImportError, StartFailed):
+        log.warning("calls judge speech by its loudness alone; the extra `voice` installs a better detector")
+        return await load_detector("energy", {})

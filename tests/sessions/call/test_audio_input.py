@@ -51,7 +51,7 @@ async def frames_of(audio_input, pcm):
 
 
 async def test_sound_of_any_length_becomes_frames():
-    audio_input = AudioInput(LoudnessDetector(), VadBatcher(Inline()))
+    audio_input = AudioInput[ButtonMark](LoudnessDetector(), VadBatcher(Inline()))
     pcm = speech(0.32)
     for at in range(0, len(pcm), 333):
         audio_input.add(pcm[at : at + 333])
@@ -64,7 +64,7 @@ async def test_sound_of_any_length_becomes_frames():
 
 async def test_silence_is_not_judged():
     detector = Counting()
-    audio_input = AudioInput(detector, VadBatcher(Inline()))
+    audio_input = AudioInput[ButtonMark](detector, VadBatcher(Inline()))
     frames = await frames_of(audio_input, silence(3))
     assert detector.scored == 0
     assert {frame.probability for frame in frames} == {0.0}
@@ -72,7 +72,7 @@ async def test_silence_is_not_judged():
 
 async def test_a_steady_noise_is_soon_not_judged_and_speech_over_it_is():
     detector = Counting()
-    audio_input = AudioInput(detector, VadBatcher(Inline()))
+    audio_input = AudioInput[ButtonMark](detector, VadBatcher(Inline()))
     await frames_of(audio_input, noise(15.36, 60))
     before = detector.scored
     await frames_of(audio_input, noise(2.048, 60))
@@ -83,7 +83,7 @@ async def test_a_steady_noise_is_soon_not_judged_and_speech_over_it_is():
 
 async def test_the_first_loud_frame_is_judged_after_the_ones_before_it():
     detector = Counting()
-    audio_input = AudioInput(detector, VadBatcher(Inline()))
+    audio_input = AudioInput[ButtonMark](detector, VadBatcher(Inline()))
     await frames_of(audio_input, silence(1))
     [frame] = await frames_of(audio_input, speech(0.032))
     assert frame.probability == 0.95
@@ -92,14 +92,14 @@ async def test_the_first_loud_frame_is_judged_after_the_ones_before_it():
 
 async def test_the_gate_stays_open_over_the_end_of_a_word_and_then_shuts():
     detector = Counting()
-    audio_input = AudioInput(detector, VadBatcher(Inline()))
+    audio_input = AudioInput[ButtonMark](detector, VadBatcher(Inline()))
     await frames_of(audio_input, speech(0.32) + silence(3))
     assert detector.scored == 10 + HANG
 
 
 async def test_after_a_long_quiet_the_detector_begins_anew():
     detector = Counting()
-    audio_input = AudioInput(detector, VadBatcher(Inline()))
+    audio_input = AudioInput[ButtonMark](detector, VadBatcher(Inline()))
     await frames_of(audio_input, speech(0.32) + silence(1) + speech(0.32))
     assert detector.resets == 1
     await frames_of(audio_input, silence(4) + speech(0.32))
@@ -114,7 +114,7 @@ def test_whoever_talks_for_a_minute_is_no_noise():
 
 
 async def test_so_much_sound_waits_and_the_oldest_goes(caplog):
-    audio_input = AudioInput(LoudnessDetector(), VadBatcher(Inline()))
+    audio_input = AudioInput[ButtonMark](LoudnessDetector(), VadBatcher(Inline()))
     with caplog.at_level(logging.WARNING):
         audio_input.add(silence(10))
         audio_input.add(silence(10))
@@ -128,7 +128,7 @@ async def test_so_much_sound_waits_and_the_oldest_goes(caplog):
 
 
 async def test_what_happens_between_two_frames_comes_between_them_and_is_never_dropped():
-    audio_input = AudioInput(LoudnessDetector(), VadBatcher(Inline()))
+    audio_input = AudioInput[ButtonMark](LoudnessDetector(), VadBatcher(Inline()))
     audio_input.add(speech(0.064))
     audio_input.mark(ButtonMark(False))
     audio_input.add(silence(0.032))

@@ -1,98 +1,17 @@
 """Replies on their way to the client: when they are made, how far ahead they are sent, in which order."""
 
-from contextlib import asynccontextmanager
-
 import anyio
 import pytest
-from anyio.lowlevel import checkpoint
+from tests.support.playback_parts import playing
 
-from duologue.engines.scripted.speaker import ScriptedSpeaker
-from duologue.sessions.call.clock import StepClock
-from duologue.sessions.call.outbox import SOUNDS, EventOutbox
-from duologue.sessions.call.playback import ClientPlayer, Playback, ReplyVoice
-from duologue.sessions.speech.clip_cache import ClipCache, VoiceStyle
-from duologue.turns.facts import PlaybackProgress, SynthesisComplete
-from duologue.values.call_events import ReplyAudio, ReplyAudioEnded, ReplyAudioStarted, ReplyText
+from duologue.sessions.call.outbox import SOUNDS
+from duologue.turns.facts import PlaybackProgress
+from duologue.values.call_events import ReplyAudio, ReplyAudioStarted
 
 pytestmark = pytest.mark.anyio
 
 WORD = 7200
 LONG = "One two three four five six seven eight. " * 3
-
-
-class Client:
-    """The reader of a call's events, and the session that playback reports to."""
-
-    epoch = 4
-
-    def __init__(self, clock):
-        self.clock = clock
-        self.events = []
-        self.facts = []
-        self.notes = []
-        self.problems = []
-        self.takes = anyio.Event()
-        self.takes.set()
-
-    def decide(self, fact):
-        self.facts.append(fact)
-
-    def note(self, reply, moment):
-        self.notes.append((reply, moment))
-
-    def report_problem(self, problem):
-        self.problems.append(problem)
-
-    async def receive(self, event):
-        await self.takes.wait()
-        self.events.append(event)
-
-    async def wait(self, seconds=0.0):
-        for _ in range(max(1, round(seconds / 0.02))):
-            self.clock.advance(0.02 if seconds else 0.0)
-            for _ in range(40):
-                await checkpoint()
-
-    def sent(self, reply=1):
-        return sum(
-            len(event.pcm) // 2
-            for event in self.events
-            if isinstance(event, ReplyAudio) and event.reply == reply
-        )
-
-
-@asynccontextmanager
-async def playing(marks=True):
-    clock = StepClock()
-    client, outbox = Client(clock), EventOutbox()
-    async with anyio.create_task_group() as tasks:
-        playback = Playback(
-            ReplyVoice(ScriptedSpeaker(), VoiceStyle(), ClipCache()),
-            ClientPlayer(marks),
-            tasks,
-            outbox,
-            clock,
-            client,
-        )
-        tasks.start_soon(playback.run)
-        tasks.start_soon(outbox.run, client.receive)
-        yield playback, client
-        tasks.cancel_scope.cancel()
-
-
-async def test_nothing_sounds_before_it_is_released_and_then_at_once():
-    async with playing() as (playback, client):
-        playback.begin(1)
-        playback.write(1, "Hello there.", last=True)
-        await client.wait(1)
-        assert client.events == []
-        assert SynthesisComplete(1, 2 * WORD) in client.facts
-        playback.release(1)
-        await client.wait()
-        assert client.events[0] == ReplyAudioStarted(4, 1)
-        assert isinstance(client.events[-1], ReplyAudioEnded)
-    assert (1, "first_text") in client.notes
-    assert (1, "first_sound") in client.notes
 
 
 async def test_a_client_that_marks_is_sent_a_second_ahead():
@@ -193,26 +112,6 @@ async def test_an_own_sentence_needs_no_release_and_what_follows_waits_until_it_
         await client.wait(1)
     started = [event.reply for event in client.events if isinstance(event, ReplyAudioStarted)]
     assert started == [1, 2]
-
-
-async def test_text_without_sound_is_told_and_sound_neither_begins_nor_ends():
-    async with playing() as (playback, client):
-        playback.begin(1)
-        playback.write(1, "***", last=True)
-        playback.release(1)
-        await client.wait()
-    assert client.events == [ReplyText(4, 1, "***", final=True)]
-    assert SynthesisComplete(1, 0) in client.facts
-
-
-async def test_text_for_a_reply_that_is_gone_is_stale():
-    async with playing() as (playback, client):
-        playback.begin(1)
-        playback.drop(1)
-        assert playback.write(1, "Hello.") is None
-        assert playback.write(7, "Hello.") is None
-        await client.wait(0.5)
-    assert client.events == []
 
 
 async def test_how_loud_the_loudspeaker_may_be_is_known_while_it_plays_and_not_while_it_is_held():

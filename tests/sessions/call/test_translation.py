@@ -9,6 +9,7 @@ import pytest
 from duologue.sessions.call.translation import event_of, facts_of
 from duologue.turns import decisions, facts
 from duologue.values import call_events
+from duologue.values.messages import ImagePart
 
 
 @pytest.mark.parametrize(
@@ -25,6 +26,8 @@ from duologue.values import call_events
             (facts.ReplyWaiting(2, True, asks=True), facts.AnnouncementRequested("May I?")),
         ),
         (call_events.MicrophoneAudio(b"ab"), ()),
+        (call_events.CallChunk(b"ab"), ()),
+        (call_events.CallFrame(ImagePart(b"ab")), ()),
         (call_events.Text(2, "Hello"), ()),
         (call_events.Played(2, 300), ()),
         (call_events.Pressed(True), ()),

@@ -80,6 +80,7 @@ class _Heard:
         self.units += 1
         self.sounds.append(pcm)
         self.frames += frames
+        self.loud = self.loud or _is_loud(pcm)
 
     def report(self) -> str:
         """The words about it."""
@@ -212,7 +213,6 @@ class ScriptedDuplexView:
     def _speaks_now(self, pcm: bytes, decision: Decision) -> bool:
         if decision != "model":
             return decision == "speak"
-        self._heard.loud = self._heard.loud or _is_loud(pcm)
         over = self._heard.loud and not _is_loud(pcm[-SILENT_END * SAMPLE_BYTES :])
         return over or bool(self._heard.typed)
 

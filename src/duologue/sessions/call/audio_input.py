@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
+from typing import Generic, TypeVar
 
 from msgspec import Struct
 
@@ -82,16 +83,19 @@ class EnergyGate:
         self.noise = min(max(self.noise, FLOOR[0]), FLOOR[1])
 
 
-class AudioInput:
-    """Takes sound in pieces of any length and gives scored frames, in order. A button's movement goes along as a mark, so that
-    it takes effect between the frames it happened between."""
+Mark = TypeVar("Mark", bound=Struct)
+
+
+class AudioInput(Generic[Mark]):
+    """Takes sound in pieces of any length and gives scored frames, in order. What happens in between, such as a button's movement, goes
+    along as a mark, so that it takes effect between the frames it happened between."""
 
     def __init__(self, detector: Detector, batcher: VadBatcher) -> None:
         self._detector = detector
         self._batcher = batcher
         self._gate = EnergyGate()
         self._rest = b""
-        self._waiting: deque[bytes | ButtonMark] = deque()
+        self._waiting: deque[bytes | Mark] = deque()
         self._arrived = Notifier()
         self._before: deque[bytes] = deque(maxlen=CONTEXT)
         self._closed_for = FORGETS + 1
@@ -108,18 +112,18 @@ class AudioInput:
         if self._waiting:
             self._arrived.notify()
 
-    def mark(self, mark: ButtonMark) -> None:
-        """The button moved after the sound that was added so far."""
+    def mark(self, mark: Mark) -> None:
+        """This happened after the sound that was added so far."""
         self._waiting.append(mark)
         self._arrived.notify()
 
-    async def take(self) -> list[ScoredFrame | ButtonMark]:
+    async def take(self) -> list[ScoredFrame | Mark]:
         """The next frames, at most AT_A_TIME, waiting for one; or the marks that precede them."""
         while not self._waiting:
             await self._arrived.wait()
-        marks: list[ScoredFrame | ButtonMark] = []
-        while self._waiting and isinstance(self._waiting[0], ButtonMark):
-            marks.append(self._waiting[0])
+        marks: list[ScoredFrame | Mark] = []
+        while self._waiting and not isinstance(mark := self._waiting[0], bytes):
+            marks.append(mark)
             self._waiting.popleft()
         if marks:
             return marks
@@ -143,7 +147,7 @@ class AudioInput:
             self._behind = True
             log.warning("a call's sound is processed too slowly; sound older than five seconds is dropped")
         surplus = len(self._waiting) - WAITING
-        rest: deque[bytes | ButtonMark] = deque()
+        rest: deque[bytes | Mark] = deque()
         for item in self._waiting:
             if surplus > 0 and isinstance(item, bytes):
                 surplus -= 1

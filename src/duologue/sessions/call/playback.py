@@ -1,6 +1,7 @@
-"""Plays the replies of one call to the client: when each is synthesised, how far ahead it is sent, and in which order.
+"""Plays the replies of one call to the client: how far ahead each is sent, and in which order.
 
-`session.py` carries out the turn machine's decisions here. One reply plays at a time, the session's own sentences first.
+`session.py` carries out the turn machine's decisions here. One reply plays at a time, the session's own sentences first. Where the sound
+comes from is the business of `spoken_playback.py` and of `omni/native_playback.py`.
 """
 
 from __future__ import annotations
@@ -9,17 +10,14 @@ from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 import anyio
-import anyio.abc
 
-from duologue.engines.contracts import SpeakerEngine
 from duologue.errors import Problem
 from duologue.notifier import Notifier
 from duologue.sessions.call.clock import Clock
 from duologue.sessions.call.latency import Moment
 from duologue.sessions.call.loudness import SILENT, LoudnessEnvelope
 from duologue.sessions.call.outbox import EventOutbox
-from duologue.sessions.speech.clip_cache import ClipCache, VoiceStyle
-from duologue.sessions.speech.synthesis import SpokenReply
+from duologue.sessions.speech.reply_buffer import ReplyBuffer
 from duologue.turns.facts import Fact, PlaybackProgress, SynthesisComplete, SynthesisProgress
 from duologue.turns.playout import Playout
 from duologue.values.audio import HEARD_RATE, SPOKEN_RATE, samples
@@ -36,14 +34,6 @@ AROUND = (SPOKEN_RATE // 10, SPOKEN_RATE * 2 // 5)
 """Samples before and after the known position between which the caller really is: marks arrive late."""
 FIRST = SPOKEN_RATE // 25
 """Samples of a reply's first `ReplyAudio`: small, so that the reply starts early."""
-
-
-class ReplyVoice(NamedTuple):
-    """The voice of one call."""
-
-    speaker: SpeakerEngine
-    style: VoiceStyle
-    clips: ClipCache
 
 
 class ClientPlayer(NamedTuple):
@@ -69,7 +59,7 @@ class PlaybackListener(Protocol):
 class PlayingReply:
     """One reply: its sound, and how far it was sent and played."""
 
-    def __init__(self, reply: SpokenReply, playout: Playout, *, own: bool, kind: str) -> None:
+    def __init__(self, reply: ReplyBuffer, playout: Playout, *, own: bool, kind: str) -> None:
         self.reply = reply
         self.playout = playout
         self.own = own
@@ -96,20 +86,16 @@ class PlayingReply:
 
 
 class Playback:
-    """The replies that are being synthesised, playing, or waiting to play."""
+    """The replies that are being made, playing, or waiting to play."""
 
     def __init__(
         self,
-        voice: ReplyVoice,
         client: ClientPlayer,
-        tasks: anyio.abc.TaskGroup,
         outbox: EventOutbox,
         clock: Clock,
         listener: PlaybackListener,
     ) -> None:
         self.replies: dict[int, PlayingReply] = {}
-        self._voice = voice
-        self._tasks = tasks
         self._outbox = outbox
         self._clock = clock
         self._started_at = clock.now()
@@ -121,39 +107,11 @@ class Playback:
 
     # ---- verbs
 
-    def begin(self, number: int, *, own: bool = False, kind: str = "reply") -> PlayingReply:
-        """Start synthesising a reply. Its sound waits for `release`, unless it is the session's own."""
-        reply = SpokenReply(
-            number,
-            self._voice.speaker,
-            self._voice.style,
-            clips=self._voice.clips if own else None,
-            on_change=self._synthesised,
-            on_failure=lambda _, problem: self._listener.report_problem(problem),
-        )
+    def add(self, reply: ReplyBuffer, *, own: bool = False, kind: str = "reply") -> PlayingReply:
+        """Take a reply, whose sound is told with `sounded`. It waits for `release`, unless it is the session's own."""
         playing = PlayingReply(reply, Playout(marks=self._marks, ahead=self._ahead), own=own, kind=kind)
-        self.replies[number] = playing
-        self._tasks.start_soon(self._synthesise, playing)
+        self.replies[reply.number] = playing
         return playing
-
-    def write(self, number: int, text: str, *, last: bool = False) -> PlayingReply | None:
-        """Append to the reply's text. None, and ignored, if the reply is over."""
-        playing = self.replies.get(number)
-        if playing is None or playing.over:
-            return None
-        before = len(playing.reply.written)
-        playing.reply.write(text, last=last)
-        playing.playout.write(playing.reply.written[before:])
-        if text:
-            self._listener.note(number, "first_text")
-        if playing.reply.clauses:
-            self._listener.note(number, "first_clause")
-        return playing
-
-    def pause_writing(self, number: int) -> None:
-        """The reply's writer pauses for a tool: speak what is written so far."""
-        if (playing := self.replies.get(number)) is not None:
-            playing.reply.pause()
 
     def release(self, number: int) -> None:
         """Let its sound be sent."""
@@ -176,7 +134,7 @@ class Playback:
         return playing.started
 
     def cut(self, number: int) -> PlayingReply | None:
-        """Stop synthesising and sending it. What was sent and heard of it stays known until `end`."""
+        """Stop making and sending it. What was sent and heard of it stays known until `end`."""
         if (playing := self.replies.get(number)) is None or playing.over:
             return None
         playing.over = True
@@ -239,11 +197,8 @@ class Playback:
     def _waits(playing: PlayingReply) -> bool:
         return playing.to_send and playing.reply.waiting > 0 and not playing.playout.held
 
-    async def _synthesise(self, playing: PlayingReply) -> None:
-        with playing.scope:
-            await playing.reply.synthesise()
-
-    def _synthesised(self, reply: SpokenReply, words: tuple[ReplyWord, ...]) -> None:
+    def sounded(self, reply: ReplyBuffer, words: tuple[ReplyWord, ...]) -> None:
+        """There is more sound of the reply, in which these words begin, or all of it."""
         playing = self.replies.get(reply.number)
         if playing is None or playing.reply is not reply or playing.over:
             return

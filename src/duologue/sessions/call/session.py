@@ -22,8 +22,10 @@ from duologue.sessions.call.audio_input import AudioInput, ButtonMark
 from duologue.sessions.call.clock import Clock
 from duologue.sessions.call.latency import Moment, TurnLatency
 from duologue.sessions.call.outbox import EventOutbox
-from duologue.sessions.call.playback import ClientPlayer, Playback, PlayingReply, ReplyVoice
+from duologue.sessions.call.playback import ClientPlayer, PlayingReply
 from duologue.sessions.call.renumber import RenumberedMachine, TurnDecider
+from duologue.sessions.call.silence_filler import SilenceFiller
+from duologue.sessions.call.spoken_playback import ReplyVoice, SpokenPlayback
 from duologue.sessions.call.transcription import Transcription
 from duologue.sessions.call.translation import event_of, facts_of
 from duologue.sessions.call.turn_end import TurnEndQuestions
@@ -37,15 +39,11 @@ from duologue.turns.facts import Fact
 from duologue.turns.machine import TurnMachine
 from duologue.turns.settings import TurnSettings
 from duologue.values import call_events
-from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES
+from duologue.values.audio import HEARD_RATE
 from duologue.values.call_events import CallControl, CallSetup
 
 log = logging.getLogger(__name__)
 
-STALLED = 0.5
-"""Seconds without sound from the caller after which silence is filled in, so that the call's time goes on."""
-FILL = 0.032
-"""Seconds of silence filled in at a time."""
 SPEECH = 0.5
 """Probability from which a frame counts as speech in the latency figures."""
 
@@ -105,11 +103,11 @@ class CallSession:
         self._clock = clock
         self._machine = machine
         self._outbox = EventOutbox()
-        self._audio_input = AudioInput(parts.detector, parts.batcher)
+        self._audio_input = AudioInput[ButtonMark](parts.detector, parts.batcher)
         self._latency = TurnLatency()
         self._facts: deque[Fact] = deque()
         self._deciding = False
-        self._sound_at = clock.now()
+        self._filler = SilenceFiller(clock, self._audio_input.add)
         self._speech_end = 0
         self._shown_turns: set[int] = set()
         self._last_partial = (0, "")
@@ -117,7 +115,7 @@ class CallSession:
         self._tasks: anyio.abc.TaskGroup
         self._transcription: Transcription
         self._turn_end: TurnEndQuestions
-        self._playback: Playback
+        self._playback: SpokenPlayback
 
     async def run(self) -> None:
         """Run until cancelled. Raises the Problem that ended it."""
@@ -145,11 +143,11 @@ class CallSession:
                 parts.turn_end, tasks, sound_of=self._transcription.last_sound, on_estimate=self.decide
             )
             client = ClientPlayer(setup.marks, setup.ahead)
-            self._playback = Playback(parts.voice, client, tasks, self._outbox, self._clock, self)
+            self._playback = SpokenPlayback(parts.voice, client, tasks, self._outbox, self._clock, self)
             for work in (self._send_events, self._read_controls, self._read_audio, self._playback.run):
                 tasks.start_soon(self._guard, work)
             if setup.fills:
-                tasks.start_soon(self._guard, self._fill_silence)
+                tasks.start_soon(self._guard, self._filler.run)
             if setup.greeting:
                 self.decide(facts.AnnouncementRequested(setup.greeting))
 
@@ -184,28 +182,13 @@ class CallSession:
                 level = self._playback.loudness()
                 self.decide(facts.Frame(item.probability, item.level, item.brightness, level))
 
-    async def _fill_silence(self) -> None:
-        """Feed silence while no sound comes from the caller, at the pace of real time."""
-        silence = bytes(round(FILL * HEARD_RATE) * SAMPLE_BYTES)
-        while True:
-            await self._clock.sleep(max(FILL, self._sound_at + STALLED - self._clock.now()))
-            filled_to = self._sound_at + STALLED
-            while self._clock.now() - self._sound_at >= STALLED:
-                # When this process was kept from running, sound that arrived meanwhile must come before the silence:
-                # sleep once more, so that it is read first.
-                await self._clock.sleep(FILL)
-                now = self._clock.now()
-                while now - self._sound_at >= STALLED and filled_to + FILL <= now:
-                    filled_to += FILL
-                    self._audio_input.add(silence)
-
     # ---- controls become facts
 
     def _apply(self, control: CallControl) -> None:
         """Do what a control asks for, and decide on the facts that it states."""
         match control:
             case call_events.MicrophoneAudio(pcm):
-                self._sound_at = self._clock.now()
+                self._filler.note_sound()
                 self._audio_input.add(pcm)
             case call_events.Pressed(down):
                 # Sound from before the button moved still counts as before, even if it is not processed yet.

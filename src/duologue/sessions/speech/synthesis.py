@@ -1,8 +1,7 @@
 """Synthesises one reply while it is being written.
 
 Text goes in as it is written; clause by clause it is normalised and spoken, and its sound waits here until it is sent.
-Owns that buffer, how far ahead it is filled, and which written text belongs to which sample. `call/playback.py` and
-`speech_task.py` drive it and set the pace.
+Owns how far ahead the buffer is filled. `call/spoken_playback.py` and `speech_task.py` drive it and set the pace.
 """
 
 from __future__ import annotations
@@ -12,16 +11,15 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 
-from msgspec import Struct
-
 from duologue.engines.contracts import SpeakerEngine, SpeechChunk
 from duologue.errors import EngineFailed, Problem
 from duologue.notifier import Notifier
 from duologue.sessions.speech.clip_cache import ClipCache, VoiceStyle, spoken
+from duologue.sessions.speech.reply_buffer import ReplyBuffer, SoundPiece, TextMark
 from duologue.text.speech.clause_splitter import Clause, ClauseSplitter
 from duologue.text.speech.normalise import speakable
 from duologue.text.speech.word_spans import spread_words, written_words
-from duologue.values.audio import SAMPLE_BYTES, SPOKEN_RATE, samples
+from duologue.values.audio import SPOKEN_RATE, samples
 from duologue.values.events import ReplyWord
 from duologue.values.speech import VoiceSample
 
@@ -45,22 +43,7 @@ def voice_style(
     return VoiceStyle(voice, speed, language, sample)
 
 
-class SoundPiece(Struct, frozen=True):
-    """Sound to send: `words` begin in it, and `text` is what was written up to its end and not sent before."""
-
-    pcm: bytes
-    words: tuple[ReplyWord, ...]
-    text: str
-
-
-class _TextMark(Struct, frozen=True):
-    """From `sample` on, the written text up to `character` is being spoken."""
-
-    sample: int
-    character: int
-
-
-class SpokenReply:
+class SpokenReply(ReplyBuffer):
     """The text and sound of one reply. `on_change` is called when there is more sound or all of it; `on_failure` when a clause
     could not be spoken and is left out: once, because a voice that is down fails at every clause."""
 
@@ -74,16 +57,7 @@ class SpokenReply:
         on_change: Callable[[SpokenReply, tuple[ReplyWord, ...]], None] = lambda reply, words: None,
         on_failure: Callable[[SpokenReply, Problem], None] = lambda reply, problem: None,
     ) -> None:
-        self.number = number
-        self.written = ""
-        self.length = 0
-        """Samples synthesised so far."""
-        self.sent = 0
-        """Samples taken so far."""
-        self.complete = False
-        """All of its sound exists."""
-        self.finished = False
-        """All of its text exists."""
+        super().__init__(number)
         self.clauses = 0
         """Clauses found so far."""
         self._speaker = speaker
@@ -93,10 +67,6 @@ class SpokenReply:
         self._on_failure = on_failure
         self._splitter = ClauseSplitter(style.language)
         self._clauses: deque[Clause] = deque()
-        self._text_sent = 0
-        self._sound: deque[bytes] = deque()
-        self._words: deque[ReplyWord] = deque()
-        self._marks: deque[_TextMark] = deque()
         self._changed = Notifier()
 
     # ---- text
@@ -137,7 +107,7 @@ class SpokenReply:
                 if problem is not None and not reported:
                     reported = True
                     self._on_failure(self, problem)
-            self._marks.append(_TextMark(self.length, clause.to))
+            self._marks.append(TextMark(self.length, clause.to))
             self._on_change(self, ())
         self.complete = True
         self._on_change(self, ())
@@ -153,41 +123,11 @@ class SpokenReply:
             return EngineFailed("The voice failed. The server's log has the reason.")
         return None
 
-    @property
-    def waiting(self) -> int:
-        """Samples synthesised and not taken."""
-        return self.length - self.sent
-
     def take(self, most: int) -> SoundPiece:
-        """The next samples, at most `most`, with their words and text. May be empty."""
-        pieces: list[bytes] = []
-        missing = most
-        while missing > 0 and self._sound:
-            piece = self._sound.popleft()
-            if samples(piece) > missing:
-                self._sound.appendleft(piece[missing * SAMPLE_BYTES :])
-                piece = piece[: missing * SAMPLE_BYTES]
-            pieces.append(piece)
-            missing -= samples(piece)
-        pcm = b"".join(pieces)
-        self.sent += samples(pcm)
-        words: list[ReplyWord] = []
-        while self._words and self._words[0].start < self.sent:
-            words.append(self._words.popleft())
+        """The next samples; more are made in their place."""
+        piece = super().take(most)
         self._changed.notify()
-        return SoundPiece(pcm, tuple(words), self._text())
-
-    def rest(self) -> str:
-        """The written text that was not sent with any sound."""
-        text, self._text_sent = self.written[self._text_sent :], len(self.written)
-        return text
-
-    def _text(self) -> str:
-        end = self._text_sent
-        while self._marks and self._marks[0].sample <= self.sent:
-            end = max(end, self._marks.popleft().character)
-        text, self._text_sent = self.written[self._text_sent : end], end
-        return text
+        return piece
 
     async def _next_clause(self) -> Clause | None:
         while True:
@@ -219,11 +159,8 @@ class SpokenReply:
             self._add(pcm, spread_words(spoken, samples(pcm), at=clause.at, start=start))
 
     def _add(self, pcm: bytes, words: tuple[ReplyWord, ...]) -> None:
-        self._sound.append(pcm)
-        self.length += samples(pcm)
-        self._words.extend(words)
         # A word is shown once it has begun to sound.
-        self._marks.extend(_TextMark(word.start + 1, word.to) for word in words)
+        self._append(pcm, words, (TextMark(word.start + 1, word.to) for word in words))
         self._on_change(self, words)
 
     def _source(self, text: str) -> AbstractAsyncContextManager[AsyncIterator[SpeechChunk]]:

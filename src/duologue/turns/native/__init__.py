@@ -1,0 +1,1 @@
+"""The turns of a call that an omni model holds by itself."""
