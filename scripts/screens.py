@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Route, WebSocketRoute, sync_playwright
 
 ROOT = Path(__file__).parents[1]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -27,6 +27,9 @@ QUIET = [
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
+    # A camera that shows a pattern, a microphone that beeps, and a user who allows them.
+    "--use-fake-device-for-media-stream",
+    "--use-fake-ui-for-media-stream",
 ]
 WIDTHS = {360: 740, 768: 1024, 1280: 800}
 THEMES = ("light", "dark")
@@ -118,6 +121,79 @@ def connecting(page: Page) -> None:
     page.locator("#screen section button").first.click()
 
 
+SPOKEN = "That is a green circle on a grey wall. Shall I read the numbers below it too?"
+
+
+def with_eyes_and_voice(page: Page) -> None:
+    """The server says that it has a voice and a model that sees; the other end of a call is played here."""
+
+    def say_so(route: Route) -> None:
+        answer = route.fetch()
+        body = answer.json()
+        body["features"]["voice"] = True
+        for mode in body["modes"].values():
+            mode["cascade"] = True
+        for model in body["models"]:
+            model["modalities"] = ["text", "image"]
+        route.fulfill(response=answer, json=body)
+
+    def answer(socket: WebSocketRoute) -> None:
+        def says(kind: str, **fields: object) -> None:
+            socket.send(json.dumps({"type": kind, "epoch": 0} | fields))
+
+        def hear(message: str | bytes) -> None:
+            if isinstance(message, str) and json.loads(message)["type"] == "start":
+                says("status", state="listening")
+                says("transcript", turn=1, text="What do you see?", final=True)
+                says("response_text", reply_id=1, text=SPOKEN, final=True)
+                says("reply_done", reply_id=1, text=SPOKEN, unheard="", ending="spoken")
+
+        socket.on_message(hear)
+
+    page.route("**/api/capabilities", say_so)
+    page.route_web_socket("**/ws/voice", answer)
+
+
+def calling(mode: str) -> Callable[[Page], None]:
+    """In a call, for as long as a few frames take."""
+
+    def call_up(page: Page) -> None:
+        page.locator("#composer .call").nth(0 if mode == "camera" else 1).click()
+        page.locator("dialog .captions p").last.wait_for()
+        page.wait_for_timeout(3000)
+
+    return call_up
+
+
+def refused(page: Page) -> None:
+    page.evaluate(
+        "() => { const open = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);"
+        " navigator.mediaDevices.getUserMedia = async (asked) => {"
+        " if (asked.video) throw new DOMException('', 'NotAllowedError'); return open(asked); }; }"
+    )
+    calling("camera")(page)
+
+
+def then_pressed(selector: str) -> Callable[[Page], None]:
+    """In a call with a camera, and then this button."""
+
+    def press(page: Page) -> None:
+        calling("camera")(page)
+        page.locator(selector).last.click()
+
+    return press
+
+
+CALLS: dict[str, Callable[[Page], None]] = {
+    "call": calling("voice"),
+    "call-camera": calling("camera"),
+    "call-camera-sent": then_pressed("dialog .sent"),
+    "call-camera-frozen": then_pressed("dialog .glass[aria-pressed]"),
+    "call-camera-options": then_pressed("dialog .glass[aria-haspopup]"),
+    "call-camera-refused": refused,
+}
+"""Screens of a call, whose other end is played."""
+
 SCREENS: dict[str, tuple[str, Callable[[Page], None] | None]] = {
     "welcome": ("#/", None),
     "chat": ("#/c/chat4", None),
@@ -138,6 +214,7 @@ SCREENS: dict[str, tuple[str, Callable[[Page], None] | None]] = {
     "connect": ("#/models", connecting),
     "help": ("#/help", None),
     "admin": ("#/admin", None),
+    **{name: ("#/c/chat4", prepare) for name, prepare in CALLS.items()},
 }
 
 
@@ -149,6 +226,8 @@ def photograph(context: BrowserContext, url: str, name: str, folder: Path, label
         lambda said: print(f"{name} {label}: {said.text}") if said.type in ("error", "warning") else None,
     )
     page.on("pageerror", lambda error: print(f"{name} {label}: {error}"))
+    if name in CALLS:
+        with_eyes_and_voice(page)
     page.goto(f"{url}/{address}")
     # A screen of which only the heading is there waits for the server.
     page.wait_for_function(

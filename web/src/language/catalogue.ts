@@ -3,6 +3,7 @@ import type { AdminWords } from "./en/settings/admin";
 import type { ApprovalWords } from "./en/chat/approvals";
 import type { BesideWords } from "./en/chat/beside";
 import type { BlocksWords } from "./en/chat/blocks";
+import type { CallVideoWords } from "./en/voice/call_video";
 import type { CaptureWords } from "./en/chat/capture";
 import type { ConnectWords } from "./en/models/connect";
 import type { ComposerWords } from "./en/chat/composer";
@@ -29,6 +30,7 @@ export interface Catalogue {
   readonly shell: ShellWords;
   readonly sidebar: SidebarWords;
   readonly shelving: ShelvingWords;
+  readonly callVideo: CallVideoWords;
   readonly capture: CaptureWords;
   readonly composer: ComposerWords;
   readonly offers: OffersWords;

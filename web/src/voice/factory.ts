@@ -11,6 +11,7 @@ import { synthesise, transcribe } from "../wire/voice/speech";
 import { currentLanguage } from "../language/language.svelte";
 import type { Uploader } from "../wire/transport/upload";
 import { voice as words } from "../language/en/voice/voice";
+import { listCameras } from "../capture/camera";
 import { Call } from "./call/call.svelte";
 import { setAudioSession } from "./audio/audio_context";
 import { readChoice, writeChoice } from "./audio/microphone_choice";
@@ -23,6 +24,8 @@ import { listOutputs, readOutput, routeTo, writeOutput } from "./audio/output_de
 import { openSpeaker, type Speaker } from "./audio/speaker";
 import type { PlayoutReport } from "./audio/playout";
 import { StoredVoice } from "./stored_voice";
+import type { VideoSource } from "./video/call_video.svelte";
+import { canShareScreen, openCameraFrames, openScreenFrames } from "./video/frame_source";
 import { VoiceMessage } from "./recording/voice_message.svelte";
 
 export interface VoiceDependencies {
@@ -73,7 +76,8 @@ function openLoudspeaker(context: AudioContext | null, storage: TextStorage, onR
   });
 }
 
-export function createCall(context: AudioContext | null, deps: VoiceDependencies, onEnd: () => void): Startable & { readonly call: Call } {
+/** `video`: the call begins with it. */
+export function createCall(context: AudioContext | null, deps: VoiceDependencies, video: VideoSource | null, onEnd: () => void): Startable & { readonly call: Call } {
   const { chat, chosen, preferences, client, clock, storage } = deps;
   let conversation: string | null = null;
   let created = false;
@@ -92,6 +96,7 @@ export function createCall(context: AudioContext | null, deps: VoiceDependencies
           return routed;
         },
       },
+      video: { openCamera: openCameraFrames, openScreen: openScreenFrames, listCameras, canShareScreen: canShareScreen(), storage },
       keepScreenOn: keepScreenOn,
       release: closer(context),
       clock,
@@ -120,7 +125,7 @@ export function createCall(context: AudioContext | null, deps: VoiceDependencies
     },
     preferences.page.hold_to_talk,
   );
-  return { call, start: () => call.start() };
+  return { call, start: () => call.start(video) };
 }
 
 export function createDictation(

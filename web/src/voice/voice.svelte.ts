@@ -7,6 +7,7 @@ import type { Dictation } from "./recording/dictation.svelte";
 import type { ReadAloud } from "./read_aloud.svelte";
 import type { VoiceMessage } from "./recording/voice_message.svelte";
 import type { VoiceDependencies } from "./factory";
+import type { VideoSource } from "./video/call_video.svelte";
 
 export class Voice {
   readonly #deps: () => VoiceDependencies;
@@ -42,17 +43,21 @@ export class Voice {
     return this.#reading?.id ?? null;
   }
 
-  /** Starts a call, or shows the running one. Call it during a user gesture. */
-  startCall(): void {
+  /** Starts a call, with a picture of the camera or the screen if `video` says so, or shows the running one and turns that on. Call
+   * it during a user gesture. */
+  startCall(video: VideoSource | null = null): void {
     this.callMinimised = false;
-    if (this.#call) return;
+    if (this.#call) {
+      if (video && !this.#call.video.isOn(video)) void this.#call.video.turnOn(video);
+      return;
+    }
     this.dictation?.cancel();
     this.message?.cancel();
     this.stopReading();
     this.#load(async () => {
       const context = openAudioContext("play-and-record");
       const { createCall } = await import("./factory");
-      const { call, start } = createCall(context, this.#deps(), () => (this.#call = null));
+      const { call, start } = createCall(context, this.#deps(), video, () => (this.#call = null));
       this.#call = call;
       await start();
     });

@@ -13,7 +13,7 @@ vi.mock("../../src/voice/factory", () => {
     return thing;
   };
   return {
-    createCall: (_context: unknown, _parts: unknown, onEnd: () => void) => ({
+    createCall: (_context: unknown, _parts: unknown, _video: unknown, onEnd: () => void) => ({
       call: component("call", { conversation: "c1", sendText: (text: string) => (done.push(`type ${text}`), true) }, onEnd),
       start: async () => done.push("ready"),
     }),

@@ -3,6 +3,7 @@ import { approvals } from "./chat/approvals";
 import { beside } from "./chat/beside";
 import { blocks } from "./chat/blocks";
 import { capture } from "./chat/capture";
+import { callVideo } from "./voice/call_video";
 import { composer } from "./chat/composer";
 import { connect } from "./models/connect";
 import { general } from "./settings/general";
@@ -25,4 +26,4 @@ import { voicePacks } from "./voice/voice_packs";
 import { welcome } from "./chat/welcome";
 import type { Catalogue } from "../catalogue";
 
-export const spanish: Catalogue = { palette, problems, shell, shelving, sidebar, capture, composer, offers, thread, approvals, beside, welcome, blocks, settings, modelChoice, models, connect, admin, general, help, voice, voiceButtons, voicePacks, ownVoices, recordings };
+export const spanish: Catalogue = { palette, problems, shell, shelving, sidebar, capture, composer, offers, thread, approvals, beside, welcome, blocks, settings, modelChoice, models, connect, admin, general, help, voice, callVideo, voiceButtons, voicePacks, ownVoices, recordings };

@@ -1,5 +1,6 @@
 // A call: its state, captions and controls. Owns the sequence from the first press to hanging up, including
-// reconnecting. Its microphone and loudspeaker are in `CallSound`; devices and socket are passed in. No DOM.
+// reconnecting. Its microphone and loudspeaker are in `CallSound`, its camera and screen in `CallVideo`; devices and
+// socket are passed in. No DOM.
 import { problems } from "../../language/en/shell/problems";
 import { recordings } from "../../language/en/voice/recordings";
 import { voice as words } from "../../language/en/voice/voice";
@@ -15,11 +16,13 @@ import type { PlayoutReport } from "../audio/playout";
 import { type CallStart, type CallState, type ClientMessage, readMessage, type ServerMessage, startMessage } from "./protocol";
 import { PendingApprovals } from "./pending_approvals.svelte";
 import { OUTPUT_RATE } from "../audio/samples";
+import { CallVideo, type VideoDevices, type VideoSource } from "../video/call_video.svelte";
 
 /** "reconnecting": the connection was lost and is being made again. */
 export type Phase = "connecting" | "live" | "reconnecting" | "over";
 
 export interface CallDependencies extends CallDevices {
+  readonly video: VideoDevices;
   readonly openSocket: OpenSocket;
   /** Keeps the screen on until the returned function is called. */
   readonly keepScreenOn: () => () => void;
@@ -42,6 +45,8 @@ const RETRY_DELAYS_MS = [400, 1000, 2000, 4000, 8000];
 const STABLE_CONNECTION_MS = 20_000;
 /** WebSocket close codes after which the server does not want the call to continue. */
 const FINAL_CLOSE_CODES = new Set([1000, 1008, 1009, 1013]);
+/** What the server says, once, of frames that it does not use. */
+const FRAME_ERRORS = new Set(["modality_unsupported", "app_disabled"]);
 /** How long a notice is shown, milliseconds. */
 const NOTICE_MS = 8000;
 
@@ -50,6 +55,8 @@ export class Call {
   readonly #playback: Playback;
   /** Its devices: which ones, and how loud. */
   readonly sound: CallSound;
+  /** Camera or screen. */
+  readonly video: CallVideo;
   #phase = $state<Phase>("connecting");
   #state = $state<CallState>("listening");
   #captions = $state.raw(new Captions());
@@ -77,6 +84,7 @@ export class Call {
   #cancelTimer: (() => void) | null = null;
   #releaseScreen: (() => void) | null = null;
   #cancelNotice: (() => void) | null = null;
+  #videoAtEnd: VideoSource | null = null;
 
   constructor(deps: CallDependencies, holds = false) {
     this.#deps = deps;
@@ -84,11 +92,21 @@ export class Call {
     this.sound = new CallSound(deps, {
       onFrame: (pcm) => {
         if (this.#phase === "live") this.#socket?.sendAudio(pcm);
+        this.video.tick();
       },
       onPlayed: (report) => this.#onPlayed(report),
       onTrouble: (sentence) => this.#showNotice(sentence),
     });
     this.sound.hold(holds);
+    this.video = new CallVideo(
+      deps.video,
+      {
+        isOpen: () => this.#phase === "live" && this.#state !== "waiting",
+        buffered: () => this.#socket?.buffered ?? 0,
+        send: ({ url }, source) => this.#sendPicture({ type: "frame", image: url, source }),
+      },
+      deps.clock,
+    );
     this.#playback = new Playback({
       play: (order) => this.sound.play(order),
       send: (message) => this.#send(message),
@@ -175,13 +193,19 @@ export class Call {
     return this.#phase === "live" && (this.#state === "speaking" || this.#state === "thinking" || this.#state === "paused");
   }
 
+  /** What was shown as the call ended, to begin again with. */
+  get videoAtEnd(): VideoSource | null {
+    return this.#videoAtEnd;
+  }
+
   /** Milliseconds of a reply that were played. */
   heardMs(reply: number): number {
     return this.#playbackPosition?.reply === reply ? this.#playbackPosition.heard : 0;
   }
 
-  /** Opens the microphone and connects. */
-  async start(): Promise<void> {
+  /** Opens the microphone and connects. `video`: the call begins with it. */
+  async start(video: VideoSource | null = null): Promise<void> {
+    this.#videoAtEnd = video;
     this.#phase = "connecting";
     this.#problem = "";
     this.#fault = null;
@@ -192,7 +216,13 @@ export class Call {
     }
     if (this.phase === "over") return this.#releaseDevices();
     this.#releaseScreen ??= this.#deps.keepScreenOn();
+    if (video) void this.video.turnOn(video);
     await this.#dial();
+  }
+
+  /** Shows a sentence for a while, for example why something is not possible. */
+  explain(sentence: string): void {
+    this.#showNotice(sentence);
   }
 
   hangUp(): void {
@@ -298,6 +328,7 @@ export class Call {
     this.#recorded = false;
     this.#otherVoice = null;
     this.#playback.reset();
+    this.video.onConnectionLost();
     this.#captions = this.#captions.withConnectionLost((reply) => this.heardMs(reply));
     this.#playbackPosition = null;
     this.#approvals.clear();
@@ -342,8 +373,7 @@ export class Call {
       case "history":
         return this.#deps.onConversationChanged();
       case "error":
-        this.#lastError = problems().told(message.code, message.message);
-        return this.#showNotice(this.#lastError);
+        return this.#onError(message.code, problems().told(message.code, message.message));
       default:
         this.#updateCaptions(message);
     }
@@ -362,6 +392,13 @@ export class Call {
     if (this.#recorded && !on && reason !== "stopped") this.#showNotice(recordings().stopped);
     this.#recorded = on;
     if (!on) this.#wantsRecording = false;
+  }
+
+  #onError(code: string, sentence: string): void {
+    this.#lastError = sentence;
+    // The call goes on without pictures.
+    if (FRAME_ERRORS.has(code) && this.video.phase !== "off") this.video.refuse(sentence);
+    else this.#showNotice(sentence);
   }
 
   #updateCaptions(message: ServerMessage): void {
@@ -391,6 +428,10 @@ export class Call {
     this.#socket?.sendText(JSON.stringify(message));
   }
 
+  #sendPicture(message: ClientMessage): void {
+    this.#socket?.sendPicture(JSON.stringify(message));
+  }
+
   /** Shows a notice for a while. */
   #showNotice(sentence: string): void {
     this.#notice = sentence;
@@ -400,6 +441,7 @@ export class Call {
 
   /** Ends the call; a problem stays visible until it is dismissed. */
   #end(problem: string, fault: MicrophoneFault | null = null): void {
+    if (this.#connection > 0) this.#videoAtEnd = this.video.phase === "off" ? null : this.video.kind;
     this.#phase = "over";
     this.#recorded = false;
     this.#problem = problem;
@@ -417,6 +459,7 @@ export class Call {
 
   #releaseDevices(): void {
     this.sound.close();
+    this.video.turnOff();
     this.#releaseScreen?.();
     this.#releaseScreen = null;
     this.#deps.release();

@@ -59,6 +59,8 @@ export type ClientMessage =
   | { readonly type: "hold"; readonly down: boolean }
   | ({ readonly type: "approval"; readonly id: string } & ApprovalAnswer)
   | { readonly type: "record"; readonly on: boolean }
+  /** A frame as a data URL; the newest counts. */
+  | { readonly type: "frame"; readonly image: string; readonly source: "camera" | "screen" }
   | { readonly type: "stop" };
 
 const TOOL_STATES: readonly ToolCallState[] = ["waiting", "asked", "running", "done", "failed", "denied", "expired", "skipped"];

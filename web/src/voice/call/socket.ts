@@ -1,4 +1,4 @@
-// The voice WebSocket: text and audio frames both ways. Owns what happens to audio the network cannot take.
+// The voice WebSocket: text and audio both ways, and pictures to the server. Owns what happens to audio the network cannot take.
 
 export interface SocketListener {
   onOpen(): void;
@@ -12,6 +12,10 @@ export interface CallSocket {
   sendText(text: string): void;
   /** Sends 16-bit samples. If the network is too slow they are dropped: late audio is useless. */
   sendAudio(pcm: Int16Array<ArrayBuffer>): void;
+  /** Sends a message with a picture. Audio waits behind it rather than being dropped. */
+  sendPicture(text: string): void;
+  /** Bytes that the network has not taken yet. */
+  readonly buffered: number;
   close(): void;
 }
 
@@ -44,9 +48,22 @@ export function socketOpener(connect: () => WebSocket): OpenSocket {
       closed = true;
     };
     const isOpen = () => socket.readyState === socket.OPEN;
+    /** Bytes of the last picture, until the network has taken it. */
+    let picture = 0;
     return {
       sendText: (text) => isOpen() && socket.send(text),
-      sendAudio: (pcm) => isOpen() && socket.bufferedAmount < MAX_BUFFERED && socket.send(pcm.buffer),
+      sendAudio(pcm) {
+        if (socket.bufferedAmount < MAX_BUFFERED) picture = 0;
+        if (isOpen() && socket.bufferedAmount < MAX_BUFFERED + picture) socket.send(pcm.buffer);
+      },
+      sendPicture(text) {
+        if (!isOpen()) return;
+        picture = text.length;
+        socket.send(text);
+      },
+      get buffered() {
+        return socket.bufferedAmount;
+      },
       close() {
         closed = true;
         socket.close(1000);

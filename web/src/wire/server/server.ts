@@ -36,6 +36,14 @@ export interface VoiceState {
   readonly speaker?: { readonly detail: string };
 }
 
+/** Whether a mode can be used. A call is held by one of the models of `native` itself, or, with `cascade`, by a recogniser, any model and a
+ * voice. */
+export interface ModeStanding {
+  readonly available: boolean;
+  readonly native?: readonly string[];
+  readonly cascade?: boolean;
+}
+
 export interface Capabilities {
   readonly version: string;
   readonly build: string | null;
@@ -54,6 +62,7 @@ export interface Capabilities {
   readonly features?: Readonly<Record<string, boolean>>;
   /** Modes that admins switch: `turnbased`, `omni`, `audio_duplex`. */
   readonly apps?: Readonly<Record<string, boolean>>;
+  readonly modes?: Readonly<Record<string, ModeStanding>>;
   readonly auth?: { readonly required: boolean; readonly user: string; readonly name: string; readonly role: "admin" | "user"; readonly keyed?: boolean };
   readonly limits?: Readonly<Record<string, number>>;
   readonly voice?: VoiceState;

@@ -6,6 +6,9 @@ import { Call, type CallDependencies } from "../../../src/voice/call/call.svelte
 import type { SocketListener } from "../../../src/voice/call/socket";
 import { MicrophoneError, type MicrophoneListener } from "../../../src/voice/audio/microphone";
 import type { PlayoutReport } from "../../../src/voice/audio/playout";
+import { MemoryStorage } from "../../../src/settings/storage";
+import { ScreenError } from "../../../src/voice/video/frame_source";
+import { frameSource } from "../video/frame_source_stand_in";
 import { FakeClock } from "../../clock";
 import { settle } from "../../server";
 
@@ -13,6 +16,7 @@ import { settle } from "../../server";
 class Server {
   readonly messages: any[] = [];
   sound = 0;
+  buffered = 0;
   closed = false;
 
   constructor(readonly listener: SocketListener) {}
@@ -61,6 +65,10 @@ function dependencies(): CallDependencies {
       return {
         sendText: (text) => made.messages.push(JSON.parse(text)),
         sendAudio: (pcm) => (made.sound += pcm.length),
+        sendPicture: (text) => made.messages.push(JSON.parse(text)),
+        get buffered() {
+          return made.buffered;
+        },
         close: () => (made.closed = true),
       };
     },
@@ -76,6 +84,15 @@ function dependencies(): CallDependencies {
     },
     microphones: async () => [{ id: "first", label: "One" }],
     outputs: { list: async () => [{ id: "box", label: "Box" }], current: () => "", use: async (device) => (done.push(`sound ${device}`), device !== "gone") },
+    video: {
+      openCamera: async ({ device }) => (done.push(`camera ${device}`), frameSource(device || "front")),
+      openScreen: async () => {
+        throw new ScreenError(null);
+      },
+      listCameras: async () => [],
+      canShareScreen: true,
+      storage: new MemoryStorage(),
+    },
     keepScreenOn: () => (done.push("awake"), () => done.push("asleep")),
     onConversationChanged: () => done.push("changed"),
     release: () => done.push("released"),
@@ -453,6 +470,75 @@ describe("a line that is lost", () => {
     clock.pass(60_000);
     await settle();
     expect([call.phase, call.problem, servers.length]).toEqual(["over", "Nobody has said anything.", 1]);
+  });
+});
+
+describe("the camera", () => {
+  const frames = () => server().messages.filter(({ type }) => type === "frame");
+
+  /** The microphone hears for so long. */
+  async function hear(milliseconds: number): Promise<void> {
+    for (let at = 0; at < milliseconds; at += 100) {
+      clock.pass(100);
+      microphone.onFrame({ pcm: new Int16Array(320), level: 0 });
+      await settle();
+    }
+  }
+
+  it("that the call begins with sends its frames once the call is live", async () => {
+    await call.start("camera");
+    await hear(1000);
+    expect(frames()).toEqual([]);
+    server().listener.onOpen();
+    server().send("status", { state: "listening" });
+    await hear(100);
+    expect(frames()).toEqual([{ type: "frame", image: "front 1", source: "camera" }]);
+  });
+
+  it("sends nothing while the call waits for a seat", async () => {
+    await call.start("camera");
+    server().listener.onOpen();
+    server().send("status", { state: "waiting" });
+    await hear(1000);
+    expect(frames()).toEqual([]);
+  });
+
+  it("waits for a network that has not taken the last frame, and the microphone does not", async () => {
+    await connected();
+    await call.video.turnOn("camera");
+    server().buffered = 50_000;
+    await hear(2000);
+    expect([frames().length, server().sound]).toEqual([0, 6400]);
+    server().buffered = 0;
+    await hear(100);
+    expect(frames().length).toBe(1);
+  });
+
+  it("goes on with the next connection, and off with the call", async () => {
+    await connected();
+    await call.video.turnOn("camera");
+    server().listener.onClose(1006, "");
+    clock.pass(400);
+    await settle();
+    server().listener.onOpen();
+    server().send("status", { state: "listening" });
+    await hear(1000);
+    expect(frames().length).toBeGreaterThan(0);
+    call.hangUp();
+    expect([call.video.phase, call.videoAtEnd]).toEqual(["off", "camera"]);
+  });
+
+  it("is turned off with the server's sentence where the model sees nothing", async () => {
+    await connected();
+    await call.video.turnOn("camera");
+    server().send("error", { code: "modality_unsupported", message: "The model takes no pictures." });
+    expect([call.phase, call.video.phase, call.video.problem, call.notice]).toEqual(["live", "failed", "The model takes no pictures.", ""]);
+  });
+
+  it("is remembered for another try where there was no microphone", async () => {
+    refusal = new MicrophoneError("denied");
+    await call.start("camera");
+    expect([call.phase, call.videoAtEnd, done]).toEqual(["over", "camera", expect.not.arrayContaining(["camera "])]);
   });
 });
 

@@ -47,6 +47,22 @@ describe("a line", () => {
     expect(sent).toEqual(["still"]);
   });
 
+  it("lets sound wait behind a picture rather than drop it", () => {
+    const { socket, sent, line } = dialled();
+    socket.readyState = 1;
+    line.sendPicture("x".repeat(200_000));
+    socket.bufferedAmount = 200_000;
+    line.sendAudio(Int16Array.of(1));
+    socket.bufferedAmount = 270_000;
+    line.sendAudio(Int16Array.of(2));
+    expect([sent.length, line.buffered]).toEqual([2, 270_000]);
+    socket.bufferedAmount = 0;
+    line.sendAudio(Int16Array.of(3));
+    socket.bufferedAmount = 70_000;
+    line.sendAudio(Int16Array.of(4));
+    expect(sent.length).toBe(3);
+  });
+
   it("says once that it broke, and nothing of being closed from here", () => {
     const broken = dialled();
     broken.socket.onclose({ code: 1006, reason: "x" });

@@ -2,8 +2,12 @@ import type { VoiceButtonsWords } from "../../en/voice/voice_buttons";
 
 export const voiceButtons: VoiceButtonsWords = {
   call: "Anrufen",
+  callVideo: "Mit Kamera anrufen",
   onCall: "Zurück zum Anruf",
+  blind: (model) => `${model} sieht keine Bilder. Lade ein Modell, das welche sieht.`,
+  blindHere: (model, other) => `${model} sieht keine Bilder. Wähle ein Modell, das welche sieht, etwa ${other}.`,
   noVoice: "Sprachfunktionen sind nicht installiert. Führe auf dem Server pip install 'duologue[voice]' aus und starte ihn neu.",
+  noVoiceHere: (model) => `Dieses Modell braucht für Anrufe eine Stimme auf dem Server. Wähle ${model}, das selbst spricht.`,
   dictate: "Diktieren",
   dictateDetail: "Ins Nachrichtenfeld sprechen",
   speak: "Sprachnachricht",

@@ -1,0 +1,30 @@
+import type { CallVideoWords } from "../../en/voice/call_video";
+
+export const callVideo: CallVideoWords = {
+  shown: { camera: "Deine Kamera", screen: "Dein Bildschirm" },
+  opening: { camera: "Wartet auf die Kamerafreigabe", screen: "Wähle aus, was du teilst" },
+  on: { camera: "Kamera einschalten", screen: "Bildschirm teilen" },
+  off: { camera: "Kamera ausschalten", screen: "Bildschirm nicht mehr teilen" },
+  freeze: "Bild einfrieren",
+  unfreeze: "Bild wieder bewegen",
+  frozen: "Eingefroren",
+  paused: "Vom Browser angehalten. Es wird nichts gesendet.",
+  options: "Bildoptionen",
+  rate: "Gesendete Bilder",
+  perSecond: (frames) => `${frames} pro Sekunde`,
+  mirror: "Meine Ansicht spiegeln",
+  mirrorDetail: "Das Modell sieht sie ungespiegelt.",
+  cameraLost: "Die Kamera wurde getrennt. Schließe sie an und versuche es erneut.",
+  noScreen: "Der Bildschirm konnte nicht geteilt werden.",
+  without: "Ohne Bild weiter",
+
+  sent: (frames) => (frames === 1 ? "1 Bild gesendet" : `${frames} Bilder gesendet`),
+  nothingSent: "Noch nichts gesendet",
+  details: "Was gesendet wurde",
+  lastFrame: "Zuletzt gesendetes Bild",
+  sentSoFar: "Gesendet",
+  frames: (frames) => (frames === 1 ? "1 Bild" : `${frames} Bilder`),
+  size: "Größe",
+  skipped: "Ausgelassen",
+  skippedFrames: (frames) => (frames === 1 ? "1 Bild, weil die Verbindung langsam ist" : `${frames} Bilder, weil die Verbindung langsam ist`),
+};

@@ -1,0 +1,30 @@
+import type { CallVideoWords } from "../../en/voice/call_video";
+
+export const callVideo: CallVideoWords = {
+  shown: { camera: "Tu cámara", screen: "Tu pantalla" },
+  opening: { camera: "Esperando el acceso a la cámara", screen: "Elige qué compartir" },
+  on: { camera: "Activar la cámara", screen: "Compartir la pantalla" },
+  off: { camera: "Desactivar la cámara", screen: "Dejar de compartir la pantalla" },
+  freeze: "Congelar la imagen",
+  unfreeze: "Descongelar la imagen",
+  frozen: "Congelada",
+  paused: "El navegador la ha pausado. No se envía nada.",
+  options: "Opciones de imagen",
+  rate: "Imágenes enviadas",
+  perSecond: (frames) => `${frames} por segundo`,
+  mirror: "Ver mi imagen como en un espejo",
+  mirrorDetail: "El modelo la ve sin invertir.",
+  cameraLost: "La cámara se ha desconectado. Conéctala e inténtalo de nuevo.",
+  noScreen: "No se pudo compartir la pantalla.",
+  without: "Seguir sin imagen",
+
+  sent: (frames) => (frames === 1 ? "1 imagen enviada" : `${frames} imágenes enviadas`),
+  nothingSent: "Aún no se ha enviado nada",
+  details: "Qué se ha enviado",
+  lastFrame: "Última imagen enviada",
+  sentSoFar: "Enviadas",
+  frames: (frames) => (frames === 1 ? "1 imagen" : `${frames} imágenes`),
+  size: "Tamaño",
+  skipped: "Omitidas",
+  skippedFrames: (frames) => (frames === 1 ? "1 imagen, porque la conexión es lenta" : `${frames} imágenes, porque la conexión es lenta`),
+};

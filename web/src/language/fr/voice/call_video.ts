@@ -1,0 +1,30 @@
+import type { CallVideoWords } from "../../en/voice/call_video";
+
+export const callVideo: CallVideoWords = {
+  shown: { camera: "Votre caméra", screen: "Votre écran" },
+  opening: { camera: "En attente de l’accès à la caméra", screen: "Choisissez ce que vous partagez" },
+  on: { camera: "Activer la caméra", screen: "Partager l’écran" },
+  off: { camera: "Désactiver la caméra", screen: "Arrêter le partage d’écran" },
+  freeze: "Figer l’image",
+  unfreeze: "Reprendre l’image",
+  frozen: "Image figée",
+  paused: "En pause à cause du navigateur. Rien n’est envoyé.",
+  options: "Options de l’image",
+  rate: "Images envoyées",
+  perSecond: (frames) => `${frames} par seconde`,
+  mirror: "Inverser ma vue",
+  mirrorDetail: "Le modèle la voit non inversée.",
+  cameraLost: "La caméra a été débranchée. Rebranchez-la, puis réessayez.",
+  noScreen: "Impossible de partager l’écran.",
+  without: "Continuer sans image",
+
+  sent: (frames) => (frames === 1 ? "1 image envoyée" : `${frames} images envoyées`),
+  nothingSent: "Rien d’envoyé pour l’instant",
+  details: "Ce qui a été envoyé",
+  lastFrame: "Dernière image envoyée",
+  sentSoFar: "Envoyées",
+  frames: (frames) => (frames === 1 ? "1 image" : `${frames} images`),
+  size: "Taille",
+  skipped: "Ignorées",
+  skippedFrames: (frames) => (frames === 1 ? "1 image, car la connexion est lente" : `${frames} images, car la connexion est lente`),
+};

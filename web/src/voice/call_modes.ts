@@ -1,0 +1,40 @@
+// Which ways of calling the server offers, and why one cannot be used now. Pure.
+import { voiceButtons as words } from "../language/en/voice/voice_buttons";
+import { type Capabilities, callUnavailableReason, type Model } from "../wire/server/server";
+
+/** A way to call: with sound alone, or with a camera or a screen. */
+export type CallMode = "voice" | "video";
+
+const APPS = { voice: "audio_duplex", video: "omni" } as const;
+
+/** Nobody needs a button for what an admin has switched off. Until the capabilities are known, calling is worth a try. */
+export function isOffered(mode: CallMode, capabilities: Capabilities | null): boolean {
+  return capabilities?.apps?.[APPS[mode]] !== false;
+}
+
+/** A sentence why the call is not possible with this model; empty if it is, or nobody knows. `title`: a model's name as people write it. */
+export function obstacle(mode: CallMode, capabilities: Capabilities | null, model: Model | null, title: (name: string) => string): string {
+  if (capabilities === null || isNative(mode, capabilities, model)) return "";
+  const { native = [], cascade } = capabilities.modes?.[APPS.voice] ?? {};
+  if (!(cascade ?? capabilities.features?.["voice"])) {
+    const other = native[0];
+    return other === undefined ? callUnavailableReason(capabilities.voice) || words().noVoice : words().noVoiceHere(title(other));
+  }
+  return mode === "video" ? blindness(capabilities, model, title) : "";
+}
+
+/** Whether the model holds such a call by itself. */
+function isNative(mode: CallMode, capabilities: Capabilities, model: Model | null): boolean {
+  return model !== null && (capabilities.modes?.[APPS[mode]]?.native?.includes(model.name) ?? false);
+}
+
+/** A sentence why a model gets no pictures. A model that does not say what it takes may see. */
+export function blindness(capabilities: Capabilities | null, model: Model | null, title: (name: string) => string): string {
+  if (!model?.modalities || sees(model)) return "";
+  const other = capabilities?.models.find((each) => (each.state ?? "ready") === "ready" && sees(each));
+  return other ? words().blindHere(title(model.name), title(other.name)) : words().blind(title(model.name));
+}
+
+function sees({ modalities = [], untold = [] }: Model): boolean {
+  return modalities.includes("image") || untold.includes("image");
+}
