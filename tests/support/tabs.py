@@ -131,13 +131,15 @@ class Tab:
         }
         self.fulfil("**/api/capabilities", body | changes)
 
-    def with_voice(self) -> Tab:
-        """From now on the server says that it has a voice."""
+    def with_voice(self, *, sees: bool = False) -> Tab:
+        """From now on the server says that it has a voice, and if it `sees` that its model takes pictures."""
 
         def say_so(route: Route) -> None:
             answer = route.fetch()
             body = answer.json()
             body["features"] |= {"voice": True, "speech": True, "transcription": True}
+            for model in body["models"] if sees else ():
+                model["modalities"] = ["text", "image"]
             route.fulfill(response=answer, json=body)
 
         self.page.route("**/api/capabilities", say_so)

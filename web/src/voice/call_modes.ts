@@ -15,11 +15,11 @@ export function isOffered(mode: CallMode, capabilities: Capabilities | null): bo
 /** A sentence why the call is not possible with this model; empty if it is, or nobody knows. `title`: a model's name as people write it. */
 export function obstacle(mode: CallMode, capabilities: Capabilities | null, model: Model | null, title: (name: string) => string): string {
   if (capabilities === null || isNative(mode, capabilities, model)) return "";
-  const { native = [], cascade } = capabilities.modes?.[APPS.voice] ?? {};
-  if (!(cascade ?? capabilities.features?.["voice"])) {
-    const other = native[0];
-    return other === undefined ? callUnavailableReason(capabilities.voice) || words().noVoice : words().noVoiceHere(title(other));
-  }
+  const { native = [], cascade = false } = capabilities.modes?.[APPS.voice] ?? {};
+  const [other] = native;
+  // With a model that speaks by itself the server has calls, but this model may have no voice.
+  if (other !== undefined && !cascade) return words().noVoiceHere(title(other));
+  if (!capabilities.features?.["voice"]) return callUnavailableReason(capabilities.voice) || words().noVoice;
   return mode === "video" ? blindness(capabilities, model, title) : "";
 }
 
