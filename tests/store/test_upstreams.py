@@ -22,6 +22,7 @@ BOX = StoredUpstream(
     SEEN,
     user="anna",
     modalities={"a": ("audio",)},
+    outputs={"a": ("audio",)},
 )
 
 
@@ -53,5 +54,5 @@ async def test_a_server_is_changed_and_deleted(store):
 async def test_a_server_that_was_stored_before_anything_could_be_said_of_its_models_is_read(store, database):
     box = await store.upstreams.add(BOX)
     async with database.writing() as connection:
-        await connection.execute(update(upstreams).values(modalities=None))
-    assert await store.upstreams.all() == [msgspec.structs.replace(box, modalities={})]
+        await connection.execute(update(upstreams).values(modalities=None, outputs=None))
+    assert await store.upstreams.all() == [msgspec.structs.replace(box, modalities={}, outputs={})]

@@ -19,14 +19,14 @@ from duologue.store.schema.tables import upstreams
 from duologue.values.requests import UpstreamModel
 
 _chosen = msgspec.json.Decoder(tuple[str, ...] | None).decode
-_modalities = msgspec.json.Decoder(dict[str, tuple[str, ...]]).decode
+_said = msgspec.json.Decoder(dict[str, tuple[str, ...]]).decode
 _models = msgspec.json.Decoder(tuple[UpstreamModel, ...]).decode
 
 
 class StoredUpstream(Struct, frozen=True):
     """A connected server. `key`: encrypted, None without one; `chosen`: the models to use, None for all; `seen`: those it had when
     it was last asked; `user`: who added it, `created`: when (ms); `modalities`: of some models what they take besides text, as an admin
-    said it."""
+    said it; `outputs`: what they give besides text, likewise."""
 
     name: str
     kind: str
@@ -38,6 +38,7 @@ class StoredUpstream(Struct, frozen=True):
     user: str = ""
     created: int = 0
     modalities: dict[str, tuple[str, ...]] = {}
+    outputs: dict[str, tuple[str, ...]] = {}
 
 
 class Upstreams:
@@ -78,11 +79,12 @@ class Upstreams:
 
 def _columns(upstream: StoredUpstream) -> dict[str, Any]:
     columns = msgspec.structs.asdict(upstream)
-    written = {name: json(columns[name]) for name in ("chosen", "seen", "modalities")}
+    written = {name: json(columns[name]) for name in ("chosen", "seen", "modalities", "outputs")}
     return columns | written
 
 
 def _stored(row: Any) -> StoredUpstream:
     read = {"chosen": _chosen(row["chosen"]), "seen": _models(row["seen"])}
-    # NULL in rows of before the column was there.
-    return StoredUpstream(**{**row, **read, "modalities": _modalities(row["modalities"] or "{}")})
+    # NULL in rows of before the columns were there.
+    said = {name: _said(row[name] or "{}") for name in ("modalities", "outputs")}
+    return StoredUpstream(**{**row, **read, **said})

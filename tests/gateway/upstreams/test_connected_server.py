@@ -25,6 +25,9 @@ def test_what_an_admin_said_of_a_model_wins_and_leaves_the_rest_of_it_as_the_ser
         UpstreamModel("a", 4096, ("text", "audio", "video")),
         UpstreamModel("b", modalities=("text",), tools=True),
     )
+    speaks = connected(outputs={"a": ("audio",), "b": ()})
+    assert [model.outputs for model in speaks.models()] == [("text", "audio"), ("text",)]
+    assert speaks.models()[0].modalities == SEEN[0].modalities
     unlisted = connected(chosen=("c",), modalities={"c": ("image",)})
     assert unlisted.models() == (UpstreamModel("c", modalities=("text", "image")),)
 

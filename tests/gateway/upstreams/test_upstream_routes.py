@@ -186,6 +186,12 @@ async def test_an_admin_says_what_a_model_takes_where_its_server_does_not(
         "said anew, and text alone"
     )
     assert await takes(modalities={}) == {"a": None, "b": None}
+    row = (await http.patch("/api/upstreams/box", json={"outputs": {"b": ["audio"]}})).json()
+    assert [model["outputs"] for model in row["models"]] == [["text"], ["text", "audio"]]
+    assert row["outputs"] == {"b": ["audio"]}
+    assert await takes(modalities={"a": ["image"]}) == {"a": ["text", "image"], "b": None}
+    assert (await http.get("/api/upstreams")).json()["upstreams"][0]["outputs"] == {"b": ["audio"]}
+    assert (await http.patch("/api/upstreams/box", json={"outputs": {"b": ["text"]}})).status_code == 400
     for wrong in ({"a": ["text"]}, {"a": ["smell"]}, {"": ["image"]}, {"a": "image"}, ["a"]):
         answer = await http.patch("/api/upstreams/box", json={"modalities": wrong})
         assert answer.status_code == 400, wrong

@@ -1,7 +1,7 @@
 // The form for a model server: a new one, one of a service, or a connected one that is changed; with its test. No DOM.
 import { problems } from "../language/en/shell/problems";
 import { problemOf } from "../wire/transport/http";
-import type { MediaKind, NewUpstream, Provider, Upstream, UpstreamChange, UpstreamsClient, UpstreamTest } from "../wire/models/upstreams";
+import type { MediaKind, NewUpstream, Provider, Upstream, UpstreamChange, UpstreamModel, UpstreamsClient, UpstreamTest } from "../wire/models/upstreams";
 import { MEDIA, mediaOf } from "./model_abilities";
 import type { Upstreams } from "./upstreams.svelte";
 
@@ -20,6 +20,7 @@ export class ConnectForm {
   #busy = $state<"" | "testing" | "saving">("");
   #chosen = $state.raw<ReadonlySet<string> | null>(null);
   #said = $state.raw<Upstream["modalities"] | null>(null);
+  #outputs = $state.raw<Upstream["outputs"] | null>(null);
   // A later test or change makes the answer of an earlier one worthless.
   #attempt = 0;
 
@@ -92,14 +93,25 @@ export class ConnectForm {
 
   /** What the admin says that a model takes besides text; null: its server is asked. */
   said(name: string): readonly MediaKind[] | null {
-    return (this.#said ?? this.existing?.modalities)?.[name] ?? null;
+    const said = (this.#said ?? this.existing?.modalities)?.[name];
+    return said ?? (this.#outputsSaid()[name] ? mediaOf(this.#known(name)?.modalities ?? null) : null);
+  }
+
+  /** Whether the model speaks, as the admin says, or else its server. */
+  speaks(name: string): boolean {
+    return (this.#outputsSaid()[name] ?? this.#known(name)?.outputs ?? []).includes("audio");
+  }
+
+  sayWhetherItSpeaks(name: string, speaks: boolean): void {
+    this.#outputs = { ...this.#outputsSaid(), [name]: speaks ? ["audio"] : [] };
   }
 
   /** Has the admin say what a model takes, beginning with what is known of it, or its server be asked again. */
   sayMyself(name: string, mine: boolean): void {
     const { [name]: _, ...others } = this.#said ?? this.existing?.modalities ?? {};
-    const known = this.existing?.models.find((model) => model.name === name)?.modalities ?? null;
-    this.#said = mine ? { ...others, [name]: mediaOf(known) } : others;
+    this.#said = mine ? { ...others, [name]: mediaOf(this.#known(name)?.modalities ?? null) } : others;
+    const { [name]: outputs, ...othersOutputs } = this.#outputsSaid();
+    if (!mine && outputs) this.#outputs = othersOutputs;
   }
 
   say(name: string, kind: MediaKind, takes: boolean): void {
@@ -158,7 +170,16 @@ export class ConnectForm {
       ...(this.#key.trim() === "" ? {} : { key: this.#key.trim() }),
       models: this.#chosen === null ? null : [...this.#chosen],
       ...(this.#said === null ? {} : { modalities: this.#said }),
+      ...(this.#outputs === null ? {} : { outputs: this.#outputs }),
     };
+  }
+
+  #outputsSaid(): Upstream["outputs"] {
+    return this.#outputs ?? this.existing?.outputs ?? {};
+  }
+
+  #known(name: string): UpstreamModel | undefined {
+    return this.existing?.models.find((model) => model.name === name);
   }
 
   #forget(): void {

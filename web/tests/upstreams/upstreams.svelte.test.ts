@@ -15,6 +15,7 @@ const box: Upstream = {
   state: "ready",
   problem: null,
   modalities: {},
+  outputs: {},
   models: [{ name: "a", context: null, tools: null, modalities: null, outputs: ["text"] }],
   offered: ["a"],
 };
@@ -168,5 +169,20 @@ describe("the form for a server", () => {
     form.sayMyself("old", false);
     await form.save();
     expect(bodyOf("PATCH api/upstreams/box")).toEqual({ models: null, modalities: { sees: ["audio", "video"], a: [] } });
+  });
+
+  it("has a person say whether a model speaks", async () => {
+    answers["PATCH api/upstreams/box"] = () => Response.json(box);
+    const speaks = { ...box.models[0]!, name: "speaks", modalities: ["text", "audio"], outputs: ["text", "audio"] };
+    const form = new ConnectForm(client, upstreams, { ...box, models: [...box.models, speaks], outputs: { old: ["audio"], speaks: ["audio"] } });
+    expect([form.speaks("a"), form.speaks("speaks"), form.speaks("old")]).toEqual([false, true, true]);
+    expect([form.said("a"), form.said("speaks")]).toEqual([null, ["audio"]]);
+    form.sayMyself("a", true);
+    form.sayWhetherItSpeaks("a", true);
+    form.sayWhetherItSpeaks("speaks", false);
+    expect([form.speaks("a"), form.speaks("speaks")]).toEqual([true, false]);
+    form.sayMyself("old", false);
+    await form.save();
+    expect(bodyOf("PATCH api/upstreams/box")).toEqual({ models: null, modalities: { a: [] }, outputs: { a: ["audio"], speaks: [] } });
   });
 });

@@ -42,8 +42,11 @@ class ConnectedServer(Struct):
         return tuple(self._said(by_name.get(name) or UpstreamModel(name)) for name in names)
 
     def _said(self, model: UpstreamModel) -> UpstreamModel:
-        said = self.stored.modalities.get(model.name)
-        return model if said is None else replace(model, modalities=taking(said))
+        if (takes := self.stored.modalities.get(model.name)) is not None:
+            model = replace(model, modalities=taking(takes))
+        if (gives := self.stored.outputs.get(model.name)) is not None:
+            model = replace(model, outputs=("text", *gives))
+        return model
 
 
 class TestedServer(Struct, frozen=True):

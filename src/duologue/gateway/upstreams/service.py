@@ -206,10 +206,11 @@ class UpstreamService:
         key: str | None = None,
         chosen: Sequence[str] | msgspec.UnsetType | None = msgspec.UNSET,
         modalities: Mapping[str, Sequence[str]] | None = None,
+        outputs: Mapping[str, Sequence[str]] | None = None,
         enabled: bool | None = None,
     ) -> ConnectedServer:
-        """Change a server; what is None or UNSET stays. An empty key removes it. `modalities`: of each model of which it is said what
-        it takes besides text, which replaces what was said before. Raises NotFound, BadRequest."""
+        """Change a server; what is None or UNSET stays. An empty key removes it. `modalities`, `outputs`: of each model of which it
+        is said what it takes and gives besides text, which replaces what was said before. Raises NotFound, BadRequest."""
         server = self._find(name)
         old = server.stored
         new = old
@@ -226,8 +227,9 @@ class UpstreamService:
         if chosen is not msgspec.UNSET:
             new = msgspec.structs.replace(new, chosen=_tuple(chosen))
         if modalities is not None:
-            said = {model: tuple(dict.fromkeys(kinds)) for model, kinds in modalities.items()}
-            new = msgspec.structs.replace(new, modalities=said)
+            new = msgspec.structs.replace(new, modalities=_said(modalities))
+        if outputs is not None:
+            new = msgspec.structs.replace(new, outputs=_said(outputs))
         if enabled is not None:
             new = msgspec.structs.replace(new, enabled=enabled)
         await self._stored().save(new)
@@ -338,6 +340,11 @@ def _origin(url: str) -> str:
     """What a key is bound to: scheme, host and port."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.lower()}"
+
+
+def _said(kinds_by_model: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    """Each kind once."""
+    return {model: tuple(dict.fromkeys(kinds)) for model, kinds in kinds_by_model.items()}
 
 
 def _tuple(chosen: Sequence[str] | None) -> tuple[str, ...] | None:

@@ -27,6 +27,8 @@ ModelName = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
 Chosen = Annotated[list[ModelName], Field(max_length=MOST_MODELS)]
 Kinds = Annotated[list[Literal["image", "audio", "video"]], Field(max_length=3)]
 Modalities = Annotated[dict[ModelName, Kinds], Field(max_length=MOST_MODELS)]
+Given = Annotated[list[Literal["audio"]], Field(max_length=1)]
+Outputs = Annotated[dict[ModelName, Given], Field(max_length=MOST_MODELS)]
 Key = Annotated[SecretStr, Field(max_length=4096)]
 URL = "The server's address, with or without /v1."
 
@@ -61,6 +63,10 @@ class UpstreamChange(BaseModel):
         default=None,
         description="What models take besides text, by name, where their server does not say it or is wrong; of all others it is "
         "asked. Replaces what was said before.",
+    )
+    outputs: Outputs | None = Field(
+        default=None,
+        description="What models give besides text, by name: audio where one speaks. Otherwise as `modalities`.",
     )
     enabled: bool | None = Field(default=None, description="Whether its models are served.")
 
@@ -140,6 +146,7 @@ def router(upstreams: UpstreamService) -> APIRouter:
             key=None if body.key is None else _secret(body.key),
             chosen=body.models if "models" in given else msgspec.UNSET,
             modalities=body.modalities,
+            outputs=body.outputs,
             enabled=body.enabled,
         )
         return upstream_row(server)
@@ -154,8 +161,8 @@ def router(upstreams: UpstreamService) -> APIRouter:
 
 
 def upstream_row(server: ConnectedServer) -> dict[str, Any]:
-    """A connected server. `models` are those in use; what is unknown of one is null. `chosen`: null for all. `modalities`: what an
-    admin said that models take, by name."""
+    """A connected server. `models` are those in use; what is unknown of one is null. `chosen`: null for all. `modalities`,
+    `outputs`: what an admin said that models take and give, by name."""
     stored = server.stored
     return {
         "name": stored.name,
@@ -165,6 +172,7 @@ def upstream_row(server: ConnectedServer) -> dict[str, Any]:
         "has_key": stored.key is not None,
         "chosen": stored.chosen,
         "modalities": stored.modalities,
+        "outputs": stored.outputs,
         "enabled": stored.enabled,
         "state": server.state,
         "problem": _problem_row(server.problem),

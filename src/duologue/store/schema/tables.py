@@ -28,7 +28,7 @@ from sqlalchemy.types import TypeDecorator, UserDefinedType
 if TYPE_CHECKING:
     from sqlalchemy import Dialect
 
-HEAD = "0008"
+HEAD = "0009"
 """The revision of this schema. Revisions are four-digit numbers, so that they can be compared as text."""
 
 metadata = MetaData(
@@ -304,7 +304,8 @@ server_choices = Table(
     Column("updated", BigInteger, nullable=False),
 )
 
-# `key` is encrypted; `seen` are the models a server had when it was last asked; `modalities` what an admin said that models take.
+# `key` is encrypted; `seen` are the models a server had when it was last asked; `modalities` and `outputs` what an admin said
+# that models take and give.
 upstreams = Table(
     "upstreams",
     metadata,
@@ -318,6 +319,7 @@ upstreams = Table(
     Column("user", Text, nullable=False),
     Column("created", BigInteger, nullable=False),
     Column("modalities", Plain),
+    Column("outputs", Plain),
 )
 
 # Recordings of voices to speak with. `sound` is 16-bit mono PCM at 16 kHz; `statement` is what its owner agreed to at `agreed`.

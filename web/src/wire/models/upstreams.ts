@@ -37,6 +37,8 @@ export interface Upstream {
   readonly chosen: readonly string[] | null;
   /** What an admin said that models take, by name; of the others the server is asked. */
   readonly modalities: Readonly<Record<string, readonly MediaKind[]>>;
+  /** What an admin said that models give besides text. */
+  readonly outputs: Readonly<Record<string, readonly "audio"[]>>;
   readonly enabled: boolean;
   readonly state: "off" | "waiting" | "ready" | "problem";
   readonly problem: UpstreamProblem | null;
@@ -81,7 +83,8 @@ export interface UpstreamChange {
   readonly url?: string;
   readonly key?: string;
   readonly models?: readonly string[] | null;
-  readonly modalities?: Readonly<Record<string, readonly MediaKind[]>>;
+  readonly modalities?: Upstream["modalities"];
+  readonly outputs?: Upstream["outputs"];
   readonly enabled?: boolean;
 }
 

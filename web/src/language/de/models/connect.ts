@@ -41,7 +41,7 @@ export const connect: ConnectWords = {
   save: "Speichern",
   saving: "Wird gespeichert …",
   allModels: "Alle Modelle nutzen",
-  takes: "Was ein Modell annimmt",
+  takes: "Was ein Modell kann",
   takesModel: "Modell",
   askServer: "Wie der Server sagt",
   serverSays: (abilities) => `Derzeit: ${abilities}`,

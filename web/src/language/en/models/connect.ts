@@ -42,7 +42,7 @@ const english = {
   save: "Save",
   saving: "Saving…",
   allModels: "Use all models",
-  takes: "What a model takes",
+  takes: "What a model can do",
   takesModel: "Model",
   askServer: "As the server says",
   serverSays: (abilities: string) => `Now: ${abilities}`,

@@ -41,7 +41,7 @@ export const connect: ConnectWords = {
   save: "Guardar",
   saving: "Guardando…",
   allModels: "Usar todos los modelos",
-  takes: "Qué admite un modelo",
+  takes: "Qué puede hacer un modelo",
   takesModel: "Modelo",
   askServer: "Según el servidor",
   serverSays: (abilities) => `Ahora: ${abilities}`,

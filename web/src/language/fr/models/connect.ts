@@ -41,7 +41,7 @@ export const connect: ConnectWords = {
   save: "Enregistrer",
   saving: "Enregistrement…",
   allModels: "Utiliser tous les modèles",
-  takes: "Ce qu’un modèle accepte",
+  takes: "Ce que sait faire un modèle",
   takesModel: "Modèle",
   askServer: "Selon le serveur",
   serverSays: (abilities) => `Actuellement : ${abilities}`,
