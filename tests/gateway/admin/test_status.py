@@ -19,7 +19,7 @@ from duologue.gateway.admin.status import (
     worker_rows,
 )
 from duologue.gateway.scheduling.pool import Pool
-from duologue.gateway.scheduling.scheduler import Scheduler
+from duologue.gateway.scheduling.scheduler import EVERY_SLOT, Scheduler
 from duologue.gateway.speech.service import SpeechService
 from duologue.values.requests import ModelCard
 from duologue.wire.worker_protocol import LoadSpec
@@ -232,6 +232,18 @@ def test_a_duplex_session_makes_its_worker_one_of_duplex(pool, clock):
     seats.scheduler.request("c", "voice", 0.0, kind="omni_duplex")
     assert overview(pool, seats)["duplex_workers"] == 1
     assert voice_row(seats, view)["status"] == "duplex_active"
+
+
+def test_a_call_that_its_model_holds_makes_the_models_worker_one_of_duplex(pool, monkeypatch):
+    come_up(pool, "w0")
+    pool.scheduler.request("a", "m", 0.0, kind="omni_duplex", need=EVERY_SLOT)
+    assert worker_row(pool, pool.workers["w0"])["status"] == "duplex_active"
+    body = overview(pool)
+    assert (body["duplex_workers"], body["busy_workers"], body["slots_busy"]) == (1, 0, 2)
+    assert [task["request_type"] for task in body["running_tasks"]] == ["omni_duplex"]
+    monkeypatch.setattr(pool, "is_paused", lambda ticket: ticket == "a")
+    assert worker_row(pool, pool.workers["w0"])["status"] == "duplex_paused"
+    assert overview(pool)["duplex_workers"] == 1
 
 
 def test_who_waits_for_a_seat_is_in_the_queue_too(pool, clock):

@@ -39,13 +39,13 @@ class RecordedStream(Stream):
 class FakePool(StandIn):
     """The pool that the lease gives back to, and the connection to the worker whose slots it has."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, whole: bool = False) -> None:
         self.withdrawn: list[str] = []
         self.released: list[int] = []
         self.cancelled: list[Stream] = []
         self.streams: list[Stream] = []
         self.granted: list[tuple[int, int]] = []
-        self.lease = Lease(self, "q_1")
+        self.lease = Lease(self, "q_1", whole=whole)
 
     def lend(self, *slots: int) -> Lease:
         self.lease.apply(Granted("q_1", "w", slots), self)
@@ -150,3 +150,31 @@ async def test_what_one_choice_alone_sent_is_told_in_one_word(pool):
     pool.streams[0].deliver((TextDelta("a"), TextDelta("b")))
     await lease.take()
     assert pool.granted == [(0, 2)]
+
+
+async def test_a_worker_taken_whole_comes_back_only_when_its_work_has_ended():
+    pool = FakePool(whole=True)
+    lease = pool.lend(0, 1, 2)
+    lease.begin(0, REQUEST, "r")
+    lease.give_back()
+    assert (len(pool.cancelled), pool.released) == (1, [])
+    pool.streams[0].close()
+    assert sorted(pool.released) == [0, 1, 2]
+
+
+async def test_a_worker_taken_whole_and_not_used_comes_back_at_once():
+    pool = FakePool(whole=True)
+    pool.lend(0, 1).give_back()
+    assert pool.released == [0, 1]
+
+
+async def test_work_that_is_cancelled_may_be_followed_by_other_work():
+    pool = FakePool(whole=True)
+    lease = pool.lend(0, 1)
+    lease.begin(0, REQUEST, "r")
+    lease.cancel()
+    assert lease.idle == 1
+    pool.streams[0].close()
+    assert lease.idle == 2
+    lease.begin(0, REQUEST, "r")
+    assert pool.released == []

@@ -4,7 +4,14 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from duologue.gateway.scheduling.scheduler import Granted, Moved, Refused, Scheduler, reusable_messages
+from duologue.gateway.scheduling.scheduler import (
+    EVERY_SLOT,
+    Granted,
+    Moved,
+    Refused,
+    Scheduler,
+    reusable_messages,
+)
 
 
 def up(slots: int = 1, limit: int = 1000, model: str = "m") -> Scheduler:
@@ -348,3 +355,98 @@ def test_a_slot_a_call_has_left_counts_as_nobodys():
     queue.request("call", "m", 0.0, ahead=True)
     queue.release("call", "w", 0, 1.0)
     assert any(isinstance(given, Granted) for given in queue.request("again", "m", 2.0, ahead=True))
+
+
+def moved(commands: list[object]) -> dict[str, Moved]:
+    return {command.ticket: command for command in commands if isinstance(command, Moved)}
+
+
+def granted(commands: list[object]) -> dict[str, Granted]:
+    return {command.ticket: command for command in commands if isinstance(command, Granted)}
+
+
+def test_a_call_that_its_model_holds_takes_a_worker_whole():
+    queue = up(slots=3)
+    assert queue.request("call", "m", 0.0, need=EVERY_SLOT) == [Granted("call", "w", (0, 1, 2))]
+    assert moved(queue.request("chat", "m", 1.0)).keys() == {"chat"}
+
+
+def test_the_largest_worker_need_not_be_the_one_that_is_taken():
+    queue = up(slots=4)
+    queue.worker_ready("small", "m", 1, 0.0)
+    queue.request("chat", "m", 0.0)
+    assert queue.request("call", "m", 1.0, need=EVERY_SLOT) == [Granted("call", "small", (0,))]
+
+
+def test_it_waits_for_every_slot_and_the_chats_behind_it_for_its_end():
+    queue = up(slots=2)
+    queue.request("one", "m", 0.0)
+    assert moved(queue.request("call", "m", 0.0, need=EVERY_SLOT, kind="omni_duplex"))["call"].wait == 15.0
+    waiting = moved(queue.request("two", "m", 0.0))["two"]
+    assert (waiting.position, waiting.wait) == (2, 105.0)
+    commands = queue.release("one", "w", 0, 5.0)
+    assert granted(commands) == {"call": Granted("call", "w", (1, 0))}
+    assert moved(commands)["two"].position == 1
+    assert queue.release("call", "w", 0, 95.0) == [Granted("two", "w", (0,))]
+
+
+def test_while_it_waits_for_one_worker_chats_go_to_the_other():
+    queue = up()
+    queue.worker_ready("v", "m", 1, 0.0)
+    lent = granted([*queue.request("one", "m", 0.0), *queue.request("two", "m", 5.0)])
+    queue.request("call", "m", 6.0, need=EVERY_SLOT)
+    queue.request("three", "m", 6.0)
+    first, second = lent["one"].worker, lent["two"].worker
+    assert queue.entries()[0].kept == first, "the one that is likely to be free first"
+    assert granted(queue.release("two", second, 0, 7.0)) == {"call": Granted("call", second, (0,))}
+    assert granted(queue.release("one", first, 0, 8.0)) == {"three": Granted("three", first, (0,))}
+
+
+def test_the_worker_that_is_kept_for_it_stays_the_same_until_it_is_empty():
+    queue = up(slots=2)
+    queue.worker_ready("v", "m", 2, 0.0)
+    for number in range(4):
+        queue.request(f"c{number}", "m", 0.0)
+    queue.request("call", "m", 1.0, need=EVERY_SLOT)
+    kept = queue.entries()[0].kept
+    busy = {task.ticket: task.worker for task in queue.tasks(1.0)}
+    mine = [ticket for ticket, worker in busy.items() if worker == kept]
+    others = [ticket for ticket, worker in busy.items() if worker != kept]
+    for number in range(10):
+        queue.request(f"d{number}", "m", 2.0)
+    number = {task.ticket: index for index, task in enumerate(queue.tasks(1.0))}
+    commands = queue.release(others[0], busy[others[0]], number[others[0]] % 2, 3.0)
+    assert [lent.worker for lent in granted(commands).values()] == [busy[others[0]]]
+    assert granted(queue.release(mine[0], kept, number[mine[0]] % 2, 4.0)) == {}
+    assert granted(queue.release(mine[1], kept, number[mine[1]] % 2, 5.0)) == {
+        "call": Granted("call", kept, (0, 1))
+    }
+
+
+def test_a_call_that_had_a_worker_whole_counts_once():
+    queue = up(slots=3)
+    queue.request("call", "m", 0.0, need=EVERY_SLOT, kind="omni_duplex")
+    for slot in range(3):
+        queue.release("call", "w", slot, 60.0)
+    assert queue.totals("w") == (1, 60.0)
+
+
+def test_who_leaves_the_line_leaves_no_worker_kept():
+    queue = up(slots=2)
+    queue.request("one", "m", 0.0)
+    queue.request("call", "m", 0.0, need=EVERY_SLOT)
+    queue.request("two", "m", 0.0)
+    assert granted(queue.cancel("call", 1.0)) == {"two": Granted("two", "w", (1,))}
+
+
+def test_a_worker_that_is_lost_frees_whom_it_was_kept_for_to_take_another():
+    queue = up()
+    queue.worker_ready("v", "m", 1, 0.0)
+    queue.request("one", "m", 0.0)
+    queue.request("two", "m", 0.0)
+    queue.request("call", "m", 0.0, need=EVERY_SLOT)
+    kept = queue.entries()[0].kept
+    other = "v" if kept == "w" else "w"
+    queue.worker_starting(kept, "m", 1.0)
+    ticket = {task.worker: task.ticket for task in queue.tasks(1.0)}[other]
+    assert granted(queue.release(ticket, other, 0, 2.0)) == {"call": Granted("call", other, (0,))}

@@ -31,7 +31,10 @@ STATES = ("ready", "loading", "offline", "stopping", "failed")
 DUPLEX = frozenset({"omni_duplex", "audio_duplex"})
 """The kinds of work that are duplex sessions."""
 IN_DUPLEX, IN_CALL = "duplex_active", "busy_voice"
-"""The statuses of a worker that serves duplex sessions, also paused ones, and of one that serves only other work of the voice."""
+"""The statuses of a worker that serves duplex sessions, also paused ones in the seats of the voice, and of one that serves only other
+work of the voice."""
+PAUSED = "duplex_paused"
+"""The status of a worker that a paused session has whole, because its model holds the call by itself."""
 BUILD_HEADER = "Duologue-Build"
 """The header in which a page sends its build."""
 
@@ -227,7 +230,7 @@ def overview(pool: Pool, seats: Pool | None = None, gateway: GatewayRestarts | N
         "total_workers": len(statuses),
         "idle_workers": statuses.count("idle"),
         "busy_workers": sum(status.startswith("busy") for status in statuses),
-        "duplex_workers": statuses.count(IN_DUPLEX),
+        "duplex_workers": sum(status in (IN_DUPLEX, PAUSED) for status in statuses),
         "loading_workers": statuses.count("loading"),
         "error_workers": statuses.count("error"),
         "offline_workers": statuses.count("offline") + statuses.count("stopping"),
@@ -289,7 +292,10 @@ def _waiting(pool: Pool) -> list[dict[str, Any]]:
 
 
 def running(pool: Pool) -> list[dict[str, Any]]:
-    return [_task_row(task) for task in pool.scheduler.tasks(pool.now())]
+    """One row a slot, but one for a session that has its worker whole."""
+    tasks = pool.scheduler.tasks(pool.now())
+    once = {task.ticket if task.kind in DUPLEX else number: task for number, task in enumerate(tasks)}
+    return [_task_row(task) for task in once.values()]
 
 
 def _task_row(task: Task) -> dict[str, Any]:
@@ -323,6 +329,8 @@ def worker_row(pool: Pool, view: WorkerStatus) -> dict[str, Any]:
     status = view.state
     if view.state == "ready":
         status = "busy_chat" if own else "idle"
+        if duplex := [task for task in own if task.kind in DUPLEX]:
+            status = PAUSED if all(pool.is_paused(task.ticket) for task in duplex) else IN_DUPLEX
     return {
         "worker_id": view.worker,
         "host": "127.0.0.1",
@@ -354,7 +362,7 @@ def voice_row(seats: Pool, view: WorkerStatus) -> dict[str, Any]:
     row = worker_row(seats, view)
     total, busy = row["slots_total"], row["slots_busy"]
     status = row["status"]
-    if status == "busy_chat":
+    if view.state == "ready" and busy:
         status = IN_DUPLEX if view.worker in _serving_duplex(seats) else IN_CALL
     return row | {
         "status": status,

@@ -22,7 +22,7 @@ BASES: Mapping[str, float] = {
     "transcription": 5.0,
 }
 """The expected seconds of each kind until enough were measured. `chat` and `voice` (a reply in a call) take slots of a model, the others
-seats of the voice worker."""
+seats of the voice worker, or where a model holds its calls by itself a worker of it."""
 
 
 class Estimator:
@@ -68,4 +68,24 @@ def waits(remaining: Iterable[float], durations: Iterable[float]) -> list[float]
         start = heapq.heappop(heap)
         result.append(start)
         heapq.heappush(heap, start + duration)
+    return result
+
+
+def waits_whole(
+    workers: Iterable[Iterable[float]], durations: Iterable[float], whole: Iterable[bool]
+) -> list[float]:
+    """As `waits`, where some requests take a worker whole. `workers`: for each the seconds until each of its slots is free."""
+    free = [sorted(slots) for slots in workers if slots] or [[0.0]]
+    result = []
+    for duration, takes_all in zip(durations, whole, strict=True):
+        if takes_all:
+            slots = min(free, key=lambda slots: slots[-1])
+            start = slots[-1]
+            slots[:] = [start + duration] * len(slots)
+        else:
+            slots = min(free, key=lambda slots: slots[0])
+            start = slots[0]
+            slots[0] = start + duration
+            slots.sort()
+        result.append(start)
     return result

@@ -27,11 +27,15 @@ class Lender(Protocol):
 
 
 class Lease:
-    """Slots of one worker, or a place in the queue for them. `user`: whose it is; "" for work of the server itself."""
+    """Slots of one worker, or a place in the queue for them. `user`: whose it is; "" for work of the server itself. `whole`: it takes
+    the worker whole, so its slots come back together, once nothing of it runs any more."""
 
-    def __init__(self, lender: Lender, ticket: str, user: str = "") -> None:
+    def __init__(self, lender: Lender, ticket: str, user: str = "", *, whole: bool = False) -> None:
         self.ticket = ticket
         self.user = user
+        self.paused = False
+        """Its client has paused for a while; for the status pages."""
+        self._whole = whole
         self._lender = lender
         self._inbox = LeaseInbox()
         self._place: Moved | None = None
@@ -74,9 +78,17 @@ class Lease:
         """Send controls to an open call, as `Stream.send` does."""
         return self._streams[choice].send(controls)
 
+    def cancel(self) -> None:
+        """Cancel what runs. Its slots are idle again once its work has truly ended."""
+        for stream in self._streams.values():
+            if not stream.ended:
+                stream.cancel()
+
     def release_idle(self) -> None:
         """Nothing more will begin: give back the slots that are idle now, and the others as they become idle."""
         self._all_begun = True
+        if self._whole and self._granted is not None and len(self._idle) < len(self._granted.slots):
+            return
         for slot in self._idle:
             self._release(slot)
         self._idle.clear()
@@ -112,15 +124,12 @@ class Lease:
             self._lender.withdraw(self.ticket)
             return
         self.release_idle()
-        for stream in self._streams.values():
-            if not stream.ended:
-                stream.cancel()
+        self.cancel()
 
     def _slot_closed(self, stream: Stream) -> None:
+        self._idle.append(stream.slot)
         if self._all_begun:
-            self._release(stream.slot)
-        else:
-            self._idle.append(stream.slot)
+            self.release_idle()
 
     def _release(self, slot: int) -> None:
         assert self._granted is not None

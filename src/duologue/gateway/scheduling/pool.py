@@ -20,6 +20,7 @@ from duologue.errors import Unavailable
 from duologue.fair_lane import FairLane
 from duologue.gateway.scheduling.lease import Lease
 from duologue.gateway.scheduling.scheduler import (
+    EVERY_SLOT,
     NO_MODEL,
     Chain,
     Command,
@@ -106,12 +107,13 @@ class Pool:
         ahead: bool = False,
         user: str = "",
     ) -> Iterator[Lease]:
-        """A lease on `need` slots of a worker that serves `model`, given back on every exit. `ahead`: before the queue.
+        """A lease on `need` slots, or EVERY_SLOT, of a worker that serves `model`, given back on every exit. `ahead`: before the queue.
 
         Entering does not wait: iterate `lease.places()` until the slots are granted.
         """
         self._tickets += 1
-        lease = Lease(self, f"{self._ticket_prefix}{self._tickets:x}", user)
+        ticket = f"{self._ticket_prefix}{self._tickets:x}"
+        lease = Lease(self, ticket, user, whole=need >= EVERY_SLOT)
         self._leases[lease.ticket] = lease
         try:
             if self._stopping:
@@ -341,6 +343,10 @@ class Pool:
     def ready(self) -> bool:
         """Whether a chat with the default model would be answered."""
         return any(status.state == "ready" for status in self.workers_of(""))
+
+    def is_paused(self, ticket: str) -> bool:
+        """Whether what runs under this ticket has been paused by its client."""
+        return ticket in self._leases and self._leases[ticket].paused
 
     def now(self) -> float:
         """Seconds on the pool's clock, which the scheduler's times are on."""

@@ -3,7 +3,8 @@
 A pure state machine, driven by the pool: facts come in with the time, commands go out. First come, first served for each model.
 A request at the head that needs several slots waits until one worker has them free, and blocks those behind it. Only requests
 marked `ahead`, the replies of calls, overtake: a caller is waiting in silence. They may hold half of a model's slots, at least
-one. Among free slots the one whose cache already holds the beginning of the conversation is preferred.
+one. A request for EVERY_SLOT, a call that a model holds by itself, is kept a worker: nothing new begins on that one, and those behind
+go to the others. Among free slots the one whose cache already holds the beginning of the conversation is preferred.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ from typing import Literal
 
 from msgspec import Struct
 
-from duologue.gateway.scheduling.eta import Estimator, waits
+from duologue.gateway.scheduling.eta import Estimator, waits, waits_whole
 
 Chain = tuple[bytes, ...]
 """Digests of a conversation's prefixes: item i stands for its first i + 1 messages."""
+
+EVERY_SLOT = 1_000_000
+"""The `need` of a request that takes one worker whole, however many slots that has."""
 
 SlotsState = Literal["starting", "ready", "draining", "failed"]
 
@@ -59,6 +63,8 @@ class Slot(Struct):
     kind: str = ""
     since: float = 0.0
     ahead: bool = False
+    whole: bool = False
+    """Lent together with every other slot of its worker."""
     chain: Chain = ()
     opening: bytes = b""
     used: float = float("-inf")
@@ -84,6 +90,8 @@ class QueueEntry(Struct):
     since: float
     ahead: bool = False
     opening: bytes = b""
+    kept: str = ""
+    """The worker that is kept for it, where it needs a whole one."""
     reported: int = 0
     """The last position that was sent; 0 before the first."""
 
@@ -196,7 +204,7 @@ class Scheduler:
         opening: bytes = b"",
         ahead: bool = False,
     ) -> list[Command]:
-        """Request `need` slots together (capped at what the model's largest worker has). `ahead`: before all that are not, in up
+        """Request `need` slots together, capped at what the model's largest worker has, or EVERY_SLOT of any one. `ahead`: before all that are not, in up
         to half of the model's slots."""
         if (refusal := self._refusal(ticket, model)) is not None:
             return [refusal]
@@ -224,10 +232,12 @@ class Scheduler:
         slot = self._slot(worker, number)
         if slot is None or slot.ticket != ticket:
             return []
-        self.estimator.observe(slot.kind, at - slot.since)
-        served, seconds = self.totals(worker)
-        self._totals[worker] = (served + 1, seconds + at - slot.since)
         slot.ticket, slot.used = None, at
+        # A call that took the worker whole is one piece of work, and is counted with its last slot.
+        if not slot.whole or all(other.ticket != ticket for other in self._slots_of(worker)):
+            self.estimator.observe(slot.kind, at - slot.since)
+            served, seconds = self.totals(worker)
+            self._totals[worker] = (served + 1, seconds + at - slot.since)
         return self._dispatch(at)
 
     # ---- views
@@ -271,12 +281,14 @@ class Scheduler:
         """Grant what can be granted, in order, and report changed positions."""
         commands: list[Command] = []
         blocked: set[str] = set()
+        kept: set[str] = set()
         for entry in self._line():
             if entry.model in blocked or (entry.ahead and not self._room_ahead(entry.model)):
                 continue
-            granted = self._grant(entry, at)
+            granted = self._grant(entry, at, kept)
             if granted is None:
-                blocked.add(entry.model)
+                if entry.need < EVERY_SLOT or not self._keep(entry, at, kept):
+                    blocked.add(entry.model)
                 continue
             del self._waiting[entry.ticket]
             commands.append(granted)
@@ -299,23 +311,35 @@ class Scheduler:
         ]
         return sum(slot.ticket is not None and slot.ahead for slot in slots) < max(1, len(slots) // 2)
 
-    def _grant(self, entry: QueueEntry, at: float) -> Granted | None:
-        choice = self._choose(entry)
+    def _keep(self, entry: QueueEntry, at: float, kept: set[str]) -> bool:
+        """Keep a worker for a request that needs a whole one, the same until it has it: otherwise those behind would fill each worker
+        again before it is empty. False: there is none left to keep."""
+        free = [name for name in self._workers_of(entry.model) if name not in kept]
+        if entry.kept not in free:
+            entry.kept = min(free, key=lambda name: max(self._until_free(name, at), default=0.0), default="")
+        if entry.kept:
+            kept.add(entry.kept)
+        return bool(entry.kept)
+
+    def _grant(self, entry: QueueEntry, at: float, kept: set[str]) -> Granted | None:
+        choice = self._choose(entry, kept)
         if choice is None:
             return None
         name, numbers = choice
         for number in numbers:
             slot = self._workers[name].slots[number]
             slot.ticket, slot.kind, slot.since, slot.chain = entry.ticket, entry.kind, at, entry.chain
-            slot.ahead, slot.opening = entry.ahead, entry.opening
+            slot.ahead, slot.opening, slot.whole = entry.ahead, entry.opening, entry.need >= EVERY_SLOT
         return Granted(entry.ticket, name, numbers)
 
-    def _choose(self, entry: QueueEntry) -> tuple[str, tuple[int, ...]] | None:
-        """The worker and slots whose caches serve the request best; then the longest unused."""
+    def _choose(self, entry: QueueEntry, kept: set[str]) -> tuple[str, tuple[int, ...]] | None:
+        """The worker and slots whose caches serve the request best; then the longest unused. Not one of those `kept` for others."""
         ready = [
-            (name, worker) for name, worker in self._workers.items() if self._serves(worker, entry.model)
+            (name, worker)
+            for name, worker in self._workers.items()
+            if self._serves(worker, entry.model) and name not in kept
         ]
-        need = min(entry.need, max((len(worker.slots) for _, worker in ready), default=1))
+        most = max((len(worker.slots) for _, worker in ready), default=1)
         best: tuple[tuple[float, int, float], str, tuple[int, ...]] | None = None
         for name, worker in ready:
             free = sorted(
@@ -323,7 +347,8 @@ class Scheduler:
                 for number, slot in enumerate(worker.slots)
                 if slot.ticket is None
             )
-            if len(free) < need:
+            need = len(worker.slots) if entry.need >= EVERY_SLOT else min(entry.need, most)
+            if not free or len(free) < need:
                 continue
             score = (-free[0][0], len(free), -free[0][1])
             if best is None or score > best[0]:
@@ -346,19 +371,31 @@ class Scheduler:
         for entry in self._line():
             by_model.setdefault(entry.model, []).append(entry)
         for model, line in by_model.items():
-            estimates = waits(
-                self._remaining_of(model, at), [self.estimator.expected(entry.kind) for entry in line]
-            )
+            estimates = self._waits(model, line, at)
             for position, (entry, wait) in enumerate(zip(line, estimates, strict=True), start=1):
                 yield Moved(entry.ticket, position, round(wait, 1), len(line))
+
+    def _waits(self, model: str, line: Sequence[QueueEntry], at: float) -> list[float]:
+        """How long each of a model's waiting requests still waits."""
+        durations = [self.estimator.expected(entry.kind) for entry in line]
+        if all(entry.need < EVERY_SLOT for entry in line):
+            return waits(self._remaining_of(model, at), durations)
+        workers = [self._until_free(name, at) for name in self._workers_of(model)]
+        return waits_whole(workers, durations, [entry.need >= EVERY_SLOT for entry in line])
+
+    def _workers_of(self, model: str) -> list[str]:
+        return [name for name, worker in self._workers.items() if self._serves(worker, model)]
+
+    def _until_free(self, worker: str, at: float) -> list[float]:
+        """Seconds until each slot of a worker is free."""
+        return [0.0 if slot.ticket is None else self._remaining(slot, at) for slot in self._slots_of(worker)]
 
     def _remaining_of(self, model: str, at: float) -> list[float]:
         """Seconds until each busy slot of a model is free."""
         return [
             self._remaining(slot, at)
-            for worker in self._workers.values()
-            if self._serves(worker, model)
-            for slot in worker.slots
+            for name in self._workers_of(model)
+            for slot in self._slots_of(name)
             if slot.ticket is not None
         ]
 

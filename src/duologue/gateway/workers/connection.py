@@ -16,7 +16,15 @@ from websockets.exceptions import ConnectionClosed, WebSocketException
 
 from duologue.errors import Busy, Problem, Unavailable, WorkerLost
 from duologue.notifier import Notifier
-from duologue.values.call_events import CallControl, CallEvent, CallSessionEnded, CallSetup, MicrophoneAudio
+from duologue.values.call_events import (
+    CallChunk,
+    CallControl,
+    CallEvent,
+    CallFrame,
+    CallSessionEnded,
+    CallSetup,
+    MicrophoneAudio,
+)
 from duologue.values.events import Done, Event, Failed
 from duologue.values.failures import WORKER_LOST
 from duologue.values.requests import ChatRequest
@@ -36,7 +44,8 @@ PATIENCE = 20.0
 LOADING_PATIENCE = 600.0
 """The same while its model loads: the constructors of some libraries hold the interpreter lock for minutes."""
 SOUND_WAITING = 256
-"""Messages that may wait for a socket before more microphone audio is dropped: about five seconds of one call."""
+"""Messages that may wait for a socket before more microphone audio or frames are dropped: about five seconds of one call."""
+SOUND = MicrophoneAudio | CallChunk | CallFrame
 
 Work = ChatRequest | CallSetup | SpeechRequest | TranscriptionRequest
 """What a slot of a model or a seat of the voice worker can run."""
@@ -95,7 +104,8 @@ class _Outbox:
 class Stream:
     """One running generation, call, speech or transcription in `slot`. Made by `WorkerConnection.begin`.
 
-    `ended`: no more events will arrive. `closed`: the slot is free. `outbox`: that of the connection's live socket.
+    `ended`: no more events will arrive. `closed`: the slot is free. `outbox`: that of the connection's live socket; `controls`: that of
+    the one which took the request, because controls must not overtake it: the worker would drop them.
     """
 
     def __init__(
@@ -106,6 +116,7 @@ class Stream:
         inbox: LeaseInbox,
         outbox: _Outbox,
         on_closed: Callable[[Stream], None],
+        controls: _Outbox | None = None,
     ) -> None:
         self.number = number
         self.slot = slot
@@ -114,19 +125,17 @@ class Stream:
         self.closed = False
         self._inbox = inbox
         self._outbox = outbox
+        self._controls = controls or outbox
         self._on_closed = on_closed
         self._ungranted = 0
 
     def send(self, controls: tuple[CallControl, ...]) -> bool:
-        """Send controls to an open call, in order. False: it was only sound, and it was dropped because the worker is too far
-        behind."""
+        """Send controls to an open call, in order. False: it was only sound or frames, dropped because the worker is too far behind."""
         if self.ended or self.closed:
             return True
-        if len(self._outbox) > SOUND_WAITING and all(
-            isinstance(control, MicrophoneAudio) for control in controls
-        ):
+        if len(self._controls) > SOUND_WAITING and all(isinstance(control, SOUND) for control in controls):
             return False
-        self._outbox.post(worker_protocol.SendControls(self.number, controls))
+        self._controls.post(worker_protocol.SendControls(self.number, controls))
         return True
 
     def taken(self, count: int) -> None:
@@ -227,15 +236,16 @@ class WorkerConnection:
         """Start work in a slot. Its events go to `inbox`; `on_closed` is called once the slot is free. On a connection that is
         closed the stream has already ended, with the reason, when this returns."""
         number, self._next_number = self._next_number, self._next_number + 1
-        stream = Stream(number, slot, choice, inbox, self._live, on_closed)
         if self._refusal is not None:
+            stream = Stream(number, slot, choice, inbox, self._live, on_closed)
             stream.deliver((self._refusal,))
             stream.close()
             return stream
         if isinstance(request, ChatRequest):
-            self._post(number, worker_protocol.Begin(number, slot, request, request_id))
+            outbox = self._post(number, worker_protocol.Begin(number, slot, request, request_id))
         else:
-            self._post(number, worker_protocol.Open(number, slot, request, request_id))
+            outbox = self._post(number, worker_protocol.Open(number, slot, request, request_id))
+        stream = Stream(number, slot, choice, inbox, self._live, on_closed, outbox)
         self._streams[number] = stream
         return stream
 
@@ -263,13 +273,15 @@ class WorkerConnection:
 
     def _post(
         self, number: int, message: worker_protocol.Begin | worker_protocol.Open | worker_protocol.Count
-    ) -> None:
+    ) -> _Outbox:
+        """Send a message over the socket for its size. Gives the outbox of that."""
         frame = worker_protocol.encode([message])
         if len(frame) <= worker_protocol.PIECE:
             self._live.post(message)
-        else:
-            for fragment in worker_protocol.fragments(number, frame):
-                self._bulk.post(fragment)
+            return self._live
+        for fragment in worker_protocol.fragments(number, frame):
+            self._bulk.post(fragment)
+        return self._bulk
 
     def interrupt(self, failure: Failed) -> None:
         """End every running stream with this failure and cancel its work, and refuse later ones with it."""
@@ -389,13 +401,18 @@ def _count_problem(failure: Failed) -> Problem:
 
 
 def _split(messages: list[worker_protocol.Down]) -> Iterator[Sequence[worker_protocol.Down]]:
-    """The frames to send: one for each fragment, so that pings pass between them, and one for all the rest."""
-    small = [message for message in messages if not isinstance(message, worker_protocol.Fragment)]
+    """The frames to send, in order: one for each fragment, so that pings pass between them, and one for what lies between two."""
+    small: list[worker_protocol.Down] = []
+    for message in messages:
+        if not isinstance(message, worker_protocol.Fragment):
+            small.append(message)
+            continue
+        if small:
+            yield small
+            small = []
+        yield [message]
     if small:
         yield small
-    for message in messages:
-        if isinstance(message, worker_protocol.Fragment):
-            yield [message]
 
 
 def _frame(messages: Sequence[worker_protocol.Down]) -> bytes:
