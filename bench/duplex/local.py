@@ -22,6 +22,7 @@ from duologue.client.player import Player
 from duologue.config.settings import LimitSettings
 from duologue.engines.scripted.speaker import GAP_MS, WORD_MS, ScriptedSpeaker
 from duologue.gateway.calls.call import Call
+from duologue.gateway.calls.call_seat import CallSeat
 from duologue.gateway.calls.history import EphemeralHistory
 from duologue.gateway.scheduling.pool import Pool
 from duologue.sessions.call.clock import StepClock
@@ -164,7 +165,7 @@ class LocalCall:
         )
         self._seat = _Seat(engines, self.clock, tasks)
         self._call = Call(
-            cast(Pool, self),
+            CallSeat(cast(Pool, self)),
             cast(Any, self._generate),
             EphemeralHistory("", "local", ()),
             self._encoder,

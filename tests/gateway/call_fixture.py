@@ -11,11 +11,14 @@ import anyio
 from tests.gateway.fake_seats import FakeGenerate, FakeLease, FakeSeats
 
 from duologue.gateway.calls.call import Call, CallEnded
+from duologue.gateway.calls.call_seat import CallSeat
 from duologue.gateway.calls.history import EphemeralHistory
+from duologue.gateway.calls.native_turns import Transcribe
 from duologue.gateway.calls.prefill_ahead import ReadAhead
 from duologue.values import call_events
 from duologue.values.call_events import CallSetup
 from duologue.values.messages import Tool
+from duologue.values.requests import ModelCard
 from duologue.wire.calls import voice
 
 SETUP = CallSetup(pauses=True, marks=True)
@@ -62,6 +65,8 @@ class RunningCall:
         history: EphemeralHistory | None = None,
         read_ahead: ReadAhead | None = None,
         context: int = 0,
+        native: ModelCard | None = None,
+        transcribe: Transcribe | None = None,
     ) -> None:
         self.client = Client()
         self.generate = generate or FakeGenerate()
@@ -69,7 +74,7 @@ class RunningCall:
         self.figures: list[call_events.TurnFigures] = []
         self.ended: CallEnded | None = None
         self.call = Call(
-            FakeSeats(*leases),  # type: ignore[arg-type]
+            CallSeat(FakeSeats(*leases), "call", native),  # type: ignore[arg-type]
             self.generate,
             self.history,
             voice.VoiceEncoder(),
@@ -77,6 +82,7 @@ class RunningCall:
             observe=self.figures.append,
             read_ahead=read_ahead,
             context_of=lambda model: context,
+            transcribe=transcribe,
         )
 
     @asynccontextmanager

@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 
 from duologue.gateway.scheduling.scheduler import Moved
+from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.values.call_events import CallControl, CallSessionEnded, CallSetup, TranscriptText
 from duologue.values.events import Done, Event, Failed, TextDelta
 from duologue.values.requests import ChatRequest
@@ -25,6 +26,10 @@ class FakeLease:
         self.transcribed: list[TranscriptionRequest] = []
         self.controls: list[CallControl] = []
         self.gone = False
+        self.paused = False
+        self.running = False
+        self.setups: list[CallSetup] = []
+        self._cancelled = False
         self._places, self._writes_down = places, writes_down
         self._events: list[Any] = []
         self._arrived = anyio.Event()
@@ -36,7 +41,7 @@ class FakeLease:
 
     def begin(self, choice: int, request: CallSetup | TranscriptionRequest, request_id: str) -> None:
         assert self.idle == 1
-        self.idle = 0
+        self.idle, self.running = 0, True
         if isinstance(request, TranscriptionRequest):
             self.transcribed.append(request)
             if self._writes_down is None:
@@ -46,6 +51,7 @@ class FakeLease:
                 self.say(said, CallSessionEnded())
             return
         self.request = request
+        self.setups.append(request)
         self._sent.set()
 
     def send(self, choice: int, *controls: CallControl) -> bool:
@@ -57,11 +63,17 @@ class FakeLease:
         if self.transcribed and self.request is None and not self._events:
             self.idle = 1  # a seat is free a moment after the last event, which wakes who waits for that
             return []
-        while not self._events:
+        while not self._events and not self._cancelled:
             self._arrived = anyio.Event()
             await self._arrived.wait()
+        if self._cancelled:
+            self._cancelled, self.running, self.idle, self._events = False, False, 1, []
         events, self._events = self._events, []
         return [(0, event) for event in events]
+
+    def cancel(self) -> None:
+        self._cancelled = True
+        self._arrived.set()
 
     # ---- for the test
 
@@ -69,6 +81,14 @@ class FakeLease:
         """What the session says, in one batch."""
         self._events.extend(events)
         self._arrived.set()
+
+    async def began(self, count: int) -> list[CallSetup]:
+        """The setups of its sessions, once there were so many."""
+        with anyio.fail_after(30):
+            while len(self.setups) < count:
+                self._sent = anyio.Event()
+                await self._sent.wait()
+        return self.setups
 
     async def until(self, count: int) -> list[CallControl]:
         """What the session was told, once there is so much of it."""
@@ -85,10 +105,20 @@ class FakeSeats:
     def __init__(self, *leases: FakeLease) -> None:
         self.leases = list(leases)
         self.kinds: list[str] = []
+        self.asked: list[tuple[str, int]] = []
+        self.failures: dict[str, str] = {}
+        """Of models whose workers have failed, the reason."""
+
+    def workers_of(self, model: str) -> list[WorkerStatus]:
+        detail = self.failures.get(model)
+        return [
+            WorkerStatus("w0", model, "scripted", "cpu", "failed" if detail else "ready", detail=detail or "")
+        ]
 
     @contextmanager
-    def lease(self, model: str, *, kind: str = "chat", **rest: Any) -> Iterator[FakeLease]:
+    def lease(self, model: str, *, kind: str = "chat", need: int = 1, **rest: Any) -> Iterator[FakeLease]:
         self.kinds.append(kind)
+        self.asked.append((model, need))
         lease = self.leases.pop(0)
         try:
             yield lease

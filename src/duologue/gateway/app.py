@@ -150,6 +150,7 @@ class Gateway:
             speech=self.speech,
             apps=self.apps,
             recordings=self.recordings,
+            slots=self.pool,
         )
         self.duplex = duplex_socket.DuplexSessions(self.call_services, most=settings.limits.sockets_per_user)
         self.model_service = ModelService(

@@ -19,6 +19,21 @@ class HeardTurn(Struct, frozen=True):
     text: str
 
 
+class ChunkFigures(Struct, frozen=True):
+    """What a model that holds the session by itself did for one chunk: milliseconds of reading, writing, making codes of speech and making sound
+    of them; tokens that it wrote and codes; tokens in its cache afterwards; pictures and pieces of them, and their tokens."""
+
+    prefill_ms: float = 0.0
+    language_ms: float = 0.0
+    speech_ms: float = 0.0
+    vocoder_ms: float = 0.0
+    written: int = 0
+    codes: int = 0
+    cached: int = 0
+    slices: int = 0
+    vision_tokens: int = 0
+
+
 class ChunkResult(Struct, frozen=True):
     """One chunk and its answer. It had `samples` (16 kHz) and so many `images`, and arrived at `at` seconds; with `force_listen`
     the answer must be silent. `pcm` is 16-bit mono at 24 kHz, empty for silence, and `text` what is said in it; `transcripts`
@@ -43,3 +58,6 @@ class ChunkResult(Struct, frozen=True):
     held: bool = False
     """The reply is on hold, because the caller may be interrupting it: it is not over."""
     transcripts: tuple[HeardTurn, ...] = ()
+    end: int | None = None
+    """The position of its end in the sound that a model by itself was given; None where there is no such model, or it was not given."""
+    figures: ChunkFigures | None = None

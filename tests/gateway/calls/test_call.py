@@ -12,6 +12,7 @@ from tests.gateway.fake_seats import FakeGenerate, FakeLease, FakeSeats, failed,
 
 from duologue.errors import Busy
 from duologue.gateway.calls.call import MAX_HELD, Call
+from duologue.gateway.calls.call_seat import CallSeat
 from duologue.gateway.calls.history import ConversationChanges, EphemeralHistory
 from duologue.gateway.calls.spoken_approvals import DELETED, LOST, SORRY
 from duologue.gateway.scheduling.scheduler import Moved
@@ -367,7 +368,7 @@ async def test_how_a_call_is_to_be_may_be_said_once_it_has_its_seat():
         return CallSetup(voice="low")
 
     fixture.call = Call(
-        FakeSeats(seat, another),  # type: ignore[arg-type]
+        CallSeat(FakeSeats(seat, another)),  # type: ignore[arg-type]
         fixture.generate,
         fixture.history,
         voice.VoiceEncoder(),

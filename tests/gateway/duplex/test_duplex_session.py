@@ -47,6 +47,7 @@ async def test_a_session_is_prepared_and_says_what_it_ignores(open_server: Open)
             "session_id": "adx_1",
             "model": "mini",
             "sample_rate": 24000,
+            "native": False,
             "ignored": ["config.ls_mode"],
         }
         assert (await caller.speaks())["current_time"] == 1

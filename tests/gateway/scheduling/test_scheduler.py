@@ -1,5 +1,7 @@
 """The dispatch point, told in facts and commands; no clock runs here."""
 
+from collections.abc import Sequence
+
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -357,11 +359,11 @@ def test_a_slot_a_call_has_left_counts_as_nobodys():
     assert any(isinstance(given, Granted) for given in queue.request("again", "m", 2.0, ahead=True))
 
 
-def moved(commands: list[object]) -> dict[str, Moved]:
+def moved(commands: Sequence[object]) -> dict[str, Moved]:
     return {command.ticket: command for command in commands if isinstance(command, Moved)}
 
 
-def granted(commands: list[object]) -> dict[str, Granted]:
+def granted(commands: Sequence[object]) -> dict[str, Granted]:
     return {command.ticket: command for command in commands if isinstance(command, Granted)}
 
 
@@ -414,11 +416,11 @@ def test_the_worker_that_is_kept_for_it_stays_the_same_until_it_is_empty():
     others = [ticket for ticket, worker in busy.items() if worker != kept]
     for number in range(10):
         queue.request(f"d{number}", "m", 2.0)
-    number = {task.ticket: index for index, task in enumerate(queue.tasks(1.0))}
-    commands = queue.release(others[0], busy[others[0]], number[others[0]] % 2, 3.0)
+    place = {task.ticket: index for index, task in enumerate(queue.tasks(1.0))}
+    commands = queue.release(others[0], busy[others[0]], place[others[0]] % 2, 3.0)
     assert [lent.worker for lent in granted(commands).values()] == [busy[others[0]]]
-    assert granted(queue.release(mine[0], kept, number[mine[0]] % 2, 4.0)) == {}
-    assert granted(queue.release(mine[1], kept, number[mine[1]] % 2, 5.0)) == {
+    assert granted(queue.release(mine[0], kept, place[mine[0]] % 2, 4.0)) == {}
+    assert granted(queue.release(mine[1], kept, place[mine[1]] % 2, 5.0)) == {
         "call": Granted("call", kept, (0, 1))
     }
 

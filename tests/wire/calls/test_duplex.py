@@ -9,6 +9,7 @@ import pytest
 
 from duologue.config.settings import LimitSettings
 from duologue.errors import BadRequest, Problem, TooLarge
+from duologue.values.call_events import OmniSetup
 from duologue.values.duplex import ChunkArrival, ChunkResult, HeardTurn
 from duologue.values.events import Queued
 from duologue.values.messages import AudioPart, ImagePart
@@ -50,7 +51,35 @@ def test_what_of_the_configuration_does_nothing_is_named():
     )
     assert isinstance(prepare, duplex.Prepare)
     assert prepare.sampling == Sampling(temperature=0.7, repetition_penalty=1.05)
-    assert set(prepare.ignored) == {"deferred_finalize", "config.length_penalty", "config.ls_mode"}
+    assert set(prepare.ignored) == {"deferred_finalize", "config.ls_mode"}
+    assert prepare.native == ("config.length_penalty",), "only a model by itself applies it"
+
+
+def test_a_model_by_itself_is_told_how_it_is_to_listen_and_look():
+    config = {"temperature": 0.5, "listen_prob_scale": 1.5, "sliding_window": 4000, "length_penalty": 1.1}
+    prepare = decode("prepare", max_slice_nums=2, config=config)
+    assert isinstance(prepare, duplex.Prepare)
+    assert prepare.omni == OmniSetup(
+        sampling=Sampling(temperature=0.5, length_penalty=1.1), listen_scale=1.5, window=4000, max_slices=2
+    )
+    assert set(prepare.native) == {
+        "config.listen_prob_scale", "config.sliding_window", "config.length_penalty", "max_slice_nums",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "config",
+    [{"listen_prob_scale": 0}, {"sliding_window": 1}, {"max_slice_nums": 100}, {"length_penalty": "x"}],
+)
+def test_what_a_model_by_itself_cannot_be_told_is_refused(config: dict[str, Any]):
+    with pytest.raises(BadRequest):
+        decode("prepare", config=config)
+
+
+def test_a_chunk_may_say_into_how_many_pieces_its_pictures_are_cut():
+    chunk = decode("audio_chunk", audio_base64=SOUND, max_slice_nums=2)
+    assert isinstance(chunk, duplex.DuplexChunk)
+    assert chunk.max_slices == 2
 
 
 def test_the_recording_for_the_speech_comes_before_the_one_for_the_prompt():

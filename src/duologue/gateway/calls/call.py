@@ -1,4 +1,4 @@
-"""One call in the gateway: its seat in a voice worker, the replies its session asks for, and its history.
+"""One call in the gateway: its seat, the replies that its session asks for or makes itself, and its history.
 
 Owns the order of things between session, replies and history. When a session is lost, another one continues with the same
 numbers. Does not know the socket: messages go to `write`. Run by `VoiceSocket` and `DuplexSession`.
@@ -15,19 +15,21 @@ import anyio
 import anyio.abc
 import msgspec
 
-from duologue.errors import Busy, Problem, Unavailable
+from duologue.errors import Busy, Problem, Unavailable, WorkerLost
+from duologue.gateway.calls.call_seat import CallSeat
 from duologue.gateway.calls.dialect import Dialect, Write
 from duologue.gateway.calls.history import CallHistory
+from duologue.gateway.calls.native_prompt import native_messages
+from duologue.gateway.calls.native_turns import NativeTurns, Transcribe
 from duologue.gateway.calls.observer import CallObserver
 from duologue.gateway.calls.prefill_ahead import ReadAhead
 from duologue.gateway.calls.replies import CallReplies
 from duologue.gateway.calls.spoken_approvals import DELETED, LOST
 from duologue.gateway.scheduling.lease import Lease
-from duologue.gateway.scheduling.pool import Pool
-from duologue.gateway.scheduling.voice_seats import SEAT
 from duologue.notifier import Notifier
 from duologue.values import call_events
-from duologue.values.call_events import CallControl, CallEvent, CallSetup
+from duologue.values.audio import samples
+from duologue.values.call_events import CallControl, CallEvent, CallSetup, OmniSetup
 from duologue.values.conversations import StoredMessage
 from duologue.values.events import Failed, Queued
 from duologue.values.failures import RESTARTED, WORKER_LOST
@@ -44,12 +46,14 @@ FAREWELL_TIMEOUT = 8.0
 STABLE = 30.0
 """Seconds after which a session counts as a good one, and the restarts before it are forgotten."""
 MAX_RESTARTS = 3
+SOUND = call_events.MicrophoneAudio | call_events.CallChunk | call_events.CallFrame
 REPLYING = ("thinking", "speaking", "paused")
 """States in which a reply is made or spoken."""
 
 TOO_MUCH_HELD = (
     "This call is still waiting for a seat and cannot hold more input. Try again when it has begun."
 )
+NATIVE_LOST = "The model that holds this call was lost. The call goes on with what was said so far, once the model is back."
 CONVERSATION_DELETED = "The conversation of this call was deleted, so the call has ended."
 
 Prepare = Callable[[CallSetup, Lease], Awaitable[CallSetup]]
@@ -65,13 +69,13 @@ class CallEnded(Exception):
 class Call:
     """From its first seat to its end. `run` returns or raises CallEnded when it is over.
 
-    `kind` is the queue's name for its seat; `prepare` is awaited once the first seat is there, and completes the setup; it
-    may use the seat for something else before.
+    `prepare` is awaited once the first seat is there, and completes the setup; it may use a seat of the voice for something else before.
+    `transcribe` writes down what is said in a call that its model holds by itself.
     """
 
     def __init__(
         self,
-        seats: Pool,
+        seat: CallSeat,
         generate: Generate,
         history: CallHistory,
         encoder: Dialect,
@@ -79,13 +83,13 @@ class Call:
         *,
         user: str = "local",
         request_id: str = "",
-        kind: str = "call",
         prepare: Prepare | None = None,
+        transcribe: Transcribe | None = None,
         observe: Callable[[call_events.TurnFigures], None] = lambda figures: None,
         read_ahead: ReadAhead | None = None,
         context_of: Callable[[str], int] = lambda model: 0,
     ) -> None:
-        self._seats, self._history = seats, history
+        self.seat, self._history = seat, history
         self._encoder, self._write = encoder, write
         self._user, self._request_id = user, request_id
         self._observe = observe
@@ -100,8 +104,12 @@ class Call:
             read_ahead=read_ahead,
             context_of=context_of,
         )
-        self._kind, self._prepare = kind, prepare
+        self._native = NativeTurns(history, self._tell, transcribe) if seat.native else None
+        self._turns: NativeTurns | CallReplies = self._native or self.replies
+        self._prepare = prepare
+        self._next: CallSetup | None = None
         self._lease: Lease | None = None
+        self._paused = False
         self._held: deque[CallControl] = deque()
         self._last_reply, self._last_turn = 0, 0
         self._ended: CallEnded | None = None
@@ -123,29 +131,50 @@ class Call:
             if self.observer is not None:
                 self.observer.client_sent(control)
             match control:
-                case call_events.Played(reply, samples):
-                    self.replies.set_played(reply, samples)
+                case call_events.Played(reply, played):
+                    self._turns.set_played(reply, played)
                 case call_events.Interrupt():
                     self.replies.silence()
         if self._lease is None:
             for control in controls:
                 self._hold(control)
         elif not self._lease.send(0, *controls):
-            log.debug("call %s: sound was dropped, the voice worker is behind", self._request_id)
+            log.debug("call %s: sound was dropped, its worker is behind", self._request_id)
 
     def _hold(self, control: CallControl) -> None:
         # The replies of the lost session are gone, so nobody needs to know how much of them was played.
         if isinstance(control, call_events.Played):
             return
+        if isinstance(control, call_events.CallChunk):
+            control = msgspec.structs.replace(control, frames=())
+        if isinstance(control, call_events.CallFrame):
+            # Only the newest counts, and each may have megabytes.
+            for held in [held for held in self._held if isinstance(held, call_events.CallFrame)]:
+                self._held.remove(held)
         if len(self._held) >= MAX_HELD:
-            sound = next((held for held in self._held if isinstance(held, call_events.MicrophoneAudio)), None)
+            sound = next((held for held in self._held if isinstance(held, SOUND)), None)
             if sound is not None:
                 self._held.remove(sound)
-            elif isinstance(control, call_events.MicrophoneAudio):
+            elif isinstance(control, SOUND):
                 return
             else:
                 raise Busy(TOO_MUCH_HELD)
         self._held.append(control)
+
+    def pause(self, paused: bool) -> None:
+        """The client sends nothing for a while, or sends again. The seat stays; the status pages tell."""
+        self._paused = paused
+        if self._lease is not None:
+            self._lease.paused = paused
+
+    def restart(self, setup: CallSetup) -> None:
+        """Begin a new conversation in the same seat: another session with this setup, and the history as it is now. Only for a call that
+        its model holds by itself."""
+        assert self._native is not None
+        self._native.forget()
+        self._next = setup
+        if self._lease is not None:
+            self._lease.cancel()
 
     async def until_quiet(self) -> None:
         """Return once no reply is made or spoken."""
@@ -166,7 +195,9 @@ class Call:
                     self._ended = ended
                 tasks.cancel_scope.cancel()
         finally:
-            self.replies.close()
+            self._turns.close()
+            if self._native is not None:
+                await self._native.settle()
             await self._history.close()
         if self._ended is not None:
             raise self._ended
@@ -188,6 +219,8 @@ class Call:
         """Say goodbye, and return when the caller has heard it."""
         self._farewell = anyio.Event()
         self._held.clear()
+        if self._native is not None:
+            return  # Such a model says its own words: the client is told by the error that ends the call.
         self.send(
             call_events.Interrupt(), call_events.Speak(DELETED[self.replies.language], interruptible=False)
         )
@@ -199,31 +232,61 @@ class Call:
     async def _run_sessions(self, setup: CallSetup) -> None:
         restarts = 0
         while True:
-            with self._seats.lease(SEAT, kind=self._kind, user=self._user) as lease:
+            with self.seat.lease(self._user) as lease:
                 await self._wait_for_seat(lease)
                 self.active_at = anyio.current_time()
                 self.seated_at = min(self.seated_at, self.active_at)
                 if self._prepare is not None:
                     setup, self._prepare = await self._prepare(setup, lease), None
-                self.replies.language = "de" if setup.language.lower().startswith("de") else "en"
-                lease.begin(0, setup, self._request_id)
-                self._lease = lease
-                if self._held:
-                    lease.send(0, *self._held)
-                    self._held.clear()
                 began = anyio.current_time()
-                try:
-                    await self._run_session(lease)
-                finally:
-                    self._lease, self.active_at = None, math.inf
+                setup = await self._run_in_seat(lease, setup)
             if anyio.current_time() - began > STABLE:
                 restarts = 0
             restarts += 1
             if restarts > MAX_RESTARTS:
+                what = "voice" if self._native is None else "model"
                 raise CallEnded(
-                    Unavailable("The voice keeps failing. The server's log says why.", code="voice_lost")
+                    Unavailable(f"The {what} keeps failing. The server's log says why.", code="voice_lost")
                 )
             setup = await self._setup_after_loss(setup)
+
+    async def _run_in_seat(self, lease: Lease, setup: CallSetup) -> CallSetup:
+        """Run a session, and another one for each conversation that begins anew, until one is lost. Gives the setup of that."""
+        lost = False
+        while not lost:
+            if self._next is not None:
+                setup, self._next = self._renumbered(self._next, self._encoder.epoch + 1), None
+            setup = self._complete(setup)
+            lease.begin(0, setup, self._request_id)
+            self._lease, lease.paused = lease, self._paused
+            if self.active_at == math.inf:
+                self.active_at = anyio.current_time()
+            if self._held:
+                lease.send(0, *self._held)
+                self._held.clear()
+            try:
+                lost = await self._run_session(lease)
+            finally:
+                self._lease, self.active_at = None, math.inf
+        return setup
+
+    def _complete(self, setup: CallSetup) -> CallSetup:
+        """The setup with what was said before, for a model that holds the call by itself."""
+        language = "de" if setup.language.lower().startswith("de") else "en"
+        self.replies.language = language
+        if self._native is None or self.seat.model is None:
+            return setup
+        self._native.language, self._native.heard_language = language, setup.language
+        messages = native_messages(self._history.messages, self.seat.model.context)
+        return msgspec.structs.replace(
+            setup, omni=msgspec.structs.replace(setup.omni or OmniSetup(), messages=messages)
+        )
+
+    def _renumbered(self, setup: CallSetup, epoch: int) -> CallSetup:
+        """The setup of the next session: what still arrives of the one before is of an older epoch."""
+        return msgspec.structs.replace(
+            setup, epoch=epoch, reply=self._last_reply + 1, turn=self._last_turn + 1
+        )
 
     async def _wait_for_seat(self, lease: Lease) -> None:
         """Send the client its place in the queue until there is a seat. Raises CallEnded."""
@@ -238,12 +301,16 @@ class Call:
         if messages := self._encoder.seated(waited):
             await self._write(messages)
 
-    async def _run_session(self, lease: Lease) -> None:
-        """Carry out the session's events. Returns when the session is lost; raises CallEnded when the call is over."""
+    async def _run_session(self, lease: Lease) -> bool:
+        """Carry out the session's events. True: the session was lost; False: another one is to begin in its place. Raises CallEnded when the
+        call is over."""
         async with anyio.create_task_group() as tasks:
-            self.replies.prefill("", tasks)
+            if self._native is None:
+                self.replies.prefill("", tasks)
+            else:
+                tasks.start_soon(self._native.run)
             end: Failed | call_events.CallSessionEnded | None = None
-            while end is None:
+            while end is None and not (self._next is not None and not lease.running):
                 events: list[CallEvent] = []
                 for _, event in await lease.take():
                     if isinstance(event, Failed | call_events.CallSessionEnded):
@@ -255,20 +322,30 @@ class Call:
                 if messages := self._encoder.encode(events):
                     await self._write(messages)
             tasks.cancel_scope.cancel()
-        assert end is not None
+        if end is None:
+            return False
         if isinstance(end, Failed) and end.code in (WORKER_LOST.code, RESTARTED.code):
-            return
+            return True
         raise CallEnded(Problem(end.message, code=end.code, status=end.status) if end.code else None)
+
+    async def _tell(self, events: Sequence[CallEvent]) -> None:
+        """Events that are made here, for the client and whoever looks on."""
+        self._observed(events)
+        if messages := self._encoder.encode(events):
+            await self._write(messages)
 
     def _observed(self, events: Sequence[CallEvent]) -> None:
         if self.observer is not None:
             self.observer.server_sent(events)
 
     def saw(self, image: ImagePart) -> None:
-        """A picture of the camera or the screen, for the turn during which it arrives."""
+        """A picture of the camera or the screen, for the turn during which it arrives, or the next unit of the model."""
         if self.observer is not None:
             self.observer.saw(image)
-        self.replies.add_image(image)
+        if self._native is None:
+            self.replies.add_image(image)
+        else:
+            self.send(call_events.CallFrame(image))
 
     def _handle(self, event: CallEvent, tasks: anyio.abc.TaskGroup) -> None:
         replies = self.replies
@@ -289,37 +366,42 @@ class Call:
                 replies.cancel(event.reply)
             case call_events.Cut():
                 replies.interrupt(event.reply)
+            case call_events.ReplyBegun() if self._native is not None:
+                self._last_reply = max(self._last_reply, event.reply)
+                self._last_turn = max(self._last_turn, event.turn)
+                self._native.begun(event)
+            case call_events.UserSound() if self._native is not None:
+                self.active_at = anyio.current_time()
+                self._last_turn = max(self._last_turn, event.turn)
+                self._native.user_said(event)
             case call_events.UserSaid():
                 self.active_at = anyio.current_time()
-                replies.user_said(event)
+                self._turns.user_said(event)
             case call_events.AssistantSaid():
                 self.active_at = anyio.current_time()
                 self._last_reply = max(self._last_reply, event.reply)
-                replies.assistant_said(event)
+                self._turns.assistant_said(event)
                 if self._farewell is not None and event.heard in DELETED.values():
                     self._farewell.set()
             case call_events.ReplyText():
-                replies.add_output(event.reply, text=event.text)
+                self._turns.add_output(event.reply, text=event.text)
             case call_events.ReplyAudio():
-                replies.add_output(event.reply, words=event.words)
+                self._turns.add_output(event.reply, words=event.words, samples=samples(event.pcm))
             case call_events.TurnFigures():
                 self._observe(event)
 
     async def _setup_after_loss(self, setup: CallSetup) -> CallSetup:
         """Store what was heard, and have the client drop the rest. Gives the setup of the next session, in a new epoch: what
         still arrives of the old one is stale."""
-        log.warning("call %s lost its voice worker; it continues in another seat", self._request_id)
+        log.warning("call %s lost its worker; it continues in another seat", self._request_id)
         epoch = self._encoder.epoch + 1
-        for end in self.replies.close():
+        for end in self._turns.close():
             end = msgspec.structs.replace(end, epoch=epoch)
-            lost: list[CallEvent] = [call_events.Cut(epoch, end.reply), end]
-            self._observed(lost)
-            await self._write(self._encoder.encode(lost))
+            await self._tell([call_events.Cut(epoch, end.reply), end])
+        if self._native is not None:
+            await self._native.settle()
+            await self._write(self._encoder.problem(WorkerLost(NATIVE_LOST)))
         await self._write(self._encoder.waiting(epoch))
-        return msgspec.structs.replace(
-            setup,
-            greeting=LOST[self.replies.language],
-            epoch=epoch,
-            reply=self._last_reply + 1,
-            turn=self._last_turn + 1,
-        )
+        # A model that makes the replies itself cannot be made to say a sentence of ours.
+        greeting = LOST[self.replies.language] if self._native is None else ""
+        return self._renumbered(msgspec.structs.replace(setup, greeting=greeting), epoch)

@@ -15,18 +15,23 @@ from duologue.config.settings import LimitSettings
 from duologue.config.voice import VoiceSettings
 from duologue.errors import NotFound, Problem, Unsupported
 from duologue.gateway.apps.app_registry import AppRegistry
+from duologue.gateway.calls.call_model import CallModel, by_itself, chosen, is_native
+from duologue.gateway.calls.call_seat import CallSeat
 from duologue.gateway.calls.history import CallHistory, EphemeralHistory, StoredHistory, TurnStore
+from duologue.gateway.calls.native_turns import Transcribe
 from duologue.gateway.calls.observer import CallRecordings
 from duologue.gateway.calls.prefill_ahead import ReadAhead
 from duologue.gateway.models.registry import ModelRegistry, admit
 from duologue.gateway.scheduling.lease import Lease
 from duologue.gateway.scheduling.pool import Pool
+from duologue.gateway.scheduling.voice_seats import NO_VOICE
 from duologue.gateway.speech.service import SpeechService
 from duologue.gateway.speech.voice_choice import VoiceChoice
 from duologue.values import call_events
 from duologue.values.generate import Generate
 from duologue.values.messages import AudioPart, Tool
-from duologue.values.speech import SpeechRequest
+from duologue.values.requests import ModelCard
+from duologue.values.speech import SpeechRequest, Transcript
 from duologue.wire.calls.caller_messages import StartCall
 
 log = logging.getLogger(__name__)
@@ -41,7 +46,8 @@ class CallConversations(Protocol):
 
 
 class CallServices:
-    """What every call needs: seats, generation, models, limits. `seats` None: the server has no voice."""
+    """What every call needs: seats, generation, models, limits. `seats` None: the server has no voice; `slots`: the models' workers, without
+    which no model holds a call by itself."""
 
     def __init__(
         self,
@@ -57,13 +63,56 @@ class CallServices:
         speech: SpeechService | None = None,
         apps: AppRegistry | None = None,
         recordings: CallRecordings | None = None,
+        slots: Pool | None = None,
     ) -> None:
+        self._slots = slots
         self.seats, self.generate, self.models = seats, generate, models
         self.apps = apps or AppRegistry()
         self.read_ahead, self.speech = read_ahead, speech
         self._recordings = recordings
         self.settings, self.limits = settings or VoiceSettings(), limits or LimitSettings()
         self.conversations, self.observe = conversations, observe
+
+    @property
+    def has_calls(self) -> bool:
+        """Whether there can be calls: the server has a voice, or a model that holds them by itself."""
+        return self.seats is not None or self.native_model(seeing=False) is not None
+
+    def native_model(self, *, seeing: bool) -> ModelCard | None:
+        """The model that holds the call of a duplex client that named none, by itself."""
+        return None if self._slots is None else by_itself(self.models.cards(), seeing=seeing)
+
+    def call_model(self, name: str) -> CallModel:
+        """Who answers a call to the model of this name; "": the default one. Raises ModelNotFound, Unavailable."""
+        card = self.models.resolve(name)
+        if self._slots is None:
+            return CallModel(card)
+        return chosen(card, self.models.cards(), self._failure, cascade=self.seats is not None)
+
+    def _failure(self, model: str) -> str:
+        """Why none of a model's workers works; "" if one does, or may yet."""
+        workers = self._slots.workers_of(model) if self._slots is not None else []
+        if not workers or any(worker.state != "failed" for worker in workers):
+            return ""
+        return next((worker.detail for worker in workers if worker.detail), "its worker has failed.")
+
+    def seat(self, model: CallModel | None, kind: str, *, native_kind: str) -> CallSeat:
+        """Where a call with this model runs. Raises Unsupported where the server has no voice for it."""
+        if model is not None and model.native and self._slots is not None:
+            return CallSeat(self._slots, native_kind, model.card)
+        if self.seats is None:
+            raise Unsupported(NO_VOICE, code="voice_unavailable")
+        return CallSeat(self.seats, kind)
+
+    def transcriber(self, user: str, request_id: str) -> Transcribe:
+        """What writes down the turns of a call that its model holds by itself, where there is a recogniser."""
+
+        async def transcribe(pcm: bytes, language: str) -> Transcript | None:
+            if self.speech is None or not self.speech.hears:
+                return None
+            return await self.speech.transcribe(pcm, request_id, language, user=user)
+
+        return transcribe
 
     def context_of(self, model: str) -> int:
         """The model's context in tokens; 0 where it is unknown."""
@@ -86,6 +135,13 @@ class CallServices:
             default = (await self.speech.choose_voice(SpeechRequest(language=language), user))[1]
             note = f"{problem.message} The voice {default.name or 'that is the default'} speaks instead."
             return msgspec.structs.replace(default, note=note)
+
+    async def choose_model_voice(
+        self, card: ModelCard, voice: str, language: str, user: str, recording: AudioPart | None = None
+    ) -> VoiceChoice:
+        """The voice of a call that the model of `card` holds by itself. Raises BadRequest or TooLarge for a recording that cannot be used."""
+        request = SpeechRequest(voice=voice, language=language)
+        return await (self.speech or SpeechService(None)).choose_model_voice(card, request, user, recording)
 
     async def with_text(
         self, choice: VoiceChoice, language: str, request_id: str, seat: Lease | None = None
@@ -129,5 +185,6 @@ class CallServices:
             return StoredHistory(turns, on_problem)
         card = self.models.resolve(start.model)
         history = EphemeralHistory(start.instructions, card.name, start.tools)
-        admit(card, history.request("?"), hears=True)
+        if not is_native(card):
+            admit(card, history.request("?"), hears=True)
         return history

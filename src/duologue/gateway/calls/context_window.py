@@ -31,14 +31,14 @@ def nearly_full(usage: Usage, context: int) -> bool:
 def droppable(messages: Sequence[Message]) -> int:
     """How many messages after the instructions to drop so that the rest takes half the room. 0 where there is only one
     turn."""
-    rows = [_row(message) for message in messages[instructions(messages) :]]
+    rows = [row(message) for message in messages[instructions(messages) :]]
     tokens = estimate(rows)
     plan = fold(rows, tokens=tokens, room=tokens // 2)
     return len(plan.folded) if plan is not None else 0
 
 
-def _row(message: Message) -> StoredMessage:
-    """The message as `fold` takes it; its media only as placeholders."""
+def row(message: Message) -> StoredMessage:
+    """The message as `fold` and `estimate` take it; its media only as placeholders."""
     content = tuple(
         TextContent(part.text) if isinstance(part, TextPart) else _MEDIUM for part in message.parts
     )

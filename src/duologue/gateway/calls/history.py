@@ -65,6 +65,16 @@ class CallHistory(Protocol):
         """The name of the model that it is for; "": the default one."""
         ...
 
+    @property
+    def sampling(self) -> Sampling:
+        """How its model writes."""
+        ...
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """Everything so far, except the turns that `shorten` dropped."""
+        ...
+
     def request(self, text: str, images: Sequence[ImagePart] = ()) -> ChatRequest:
         """The prompt of a reply to `text`, after everything before it."""
         ...
@@ -117,6 +127,10 @@ class EphemeralHistory:
     @property
     def model(self) -> str:
         return self._request.model
+
+    @property
+    def sampling(self) -> Sampling:
+        return self._request.sampling
 
     def request(self, text: str, images: Sequence[ImagePart] = ()) -> ChatRequest:
         return replace(self._request, messages=(*self._messages, _user(text, images)))

@@ -222,7 +222,9 @@ class CallReplies:
         self._stop(reply)
         self._store(reply, event.heard, event.unheard, event.ending)
 
-    def add_output(self, number: int, *, text: str = "", words: Sequence[ReplyWord] = ()) -> None:
+    def add_output(
+        self, number: int, *, text: str = "", words: Sequence[ReplyWord] = (), samples: int = 0
+    ) -> None:
         """Text or words of this reply went to the client."""
         if (reply := self._replies.get(number)) is not None:
             reply.text += text

@@ -14,6 +14,7 @@ import anyio
 import anyio.abc
 import msgspec
 from fastapi import APIRouter, WebSocket
+from starlette.datastructures import QueryParams
 from starlette.websockets import WebSocketDisconnect, WebSocketState
 
 from duologue.errors import BadRequest, Problem, Unsupported
@@ -21,6 +22,7 @@ from duologue.gateway.apps.app_notice import app_disabled_message
 from duologue.gateway.apps.modes import SWITCHED_OFF
 from duologue.gateway.calls.call import Call, CallEnded
 from duologue.gateway.calls.call_camera import CallCamera
+from duologue.gateway.calls.call_seat import CallSeat
 from duologue.gateway.calls.call_services import CallServices
 from duologue.gateway.calls.history import CallHistory
 from duologue.gateway.calls.observer import CallObserver
@@ -97,7 +99,7 @@ class VoiceSocket:
 
     async def _serve(self, first: list[str | bytes]) -> tuple[int, str]:
         """Everything between greeting and close; gives the close code and reason."""
-        if self._services.seats is None:
+        if not self._services.has_calls:
             await self._write_last(Unsupported(NO_VOICE, code="voice_unavailable"))
             return REFUSED, "no voice"
         try:
@@ -139,10 +141,16 @@ class VoiceSocket:
             tasks.start_soon(self._write_last, problem)
 
         services = self._services
+        query = QueryParams(self._socket.scope.get("query_string", b""))
+        start = msgspec.structs.replace(start, model=start.model or query.get("model", ""))
         history = await services.history(self._user, start, on_problem)
-        assert services.seats is not None
+        model = services.call_model(history.model)
+        if model.note:
+            start = msgspec.structs.replace(start, model=model.card.name)
+            history = await services.history(self._user, start, on_problem)
+        self._encoder.units = start.units
         self._call = Call(
-            services.seats,
+            services.seat(model, "call", native_kind="audio_duplex"),
             services.generate,
             history,
             self._encoder,
@@ -152,23 +160,39 @@ class VoiceSocket:
             observe=services.observe,
             read_ahead=services.read_ahead,
             context_of=services.context_of,
+            transcribe=services.transcriber(self._user, self._request_id),
         )
         self._camera = CallCamera(self._call, history, services)
         self._marks, self._conversation = start.setup.marks, start.conversation_id
         if start.record:
             await self._record(on=True)
-        setup = await self._completed(start.setup, history)
+        if self._call.seat.native or model.note:
+            await self._write(
+                [
+                    voice.model_message(
+                        self._encoder.epoch, model.card.name, self._call.seat.native, model.note
+                    )
+                ]
+            )
+        setup = await self._completed(start.setup, history, self._call.seat)
         tasks.start_soon(self._run, self._call, setup, tasks.cancel_scope)
         tasks.start_soon(self._enforce_limits, self._call, tasks.cancel_scope)
         tasks.start_soon(self._end_when_disabled, self._call, tasks.cancel_scope)
         return True
 
-    async def _completed(self, setup: call_events.CallSetup, history: CallHistory) -> call_events.CallSetup:
+    async def _completed(
+        self, setup: call_events.CallSetup, history: CallHistory, seat: CallSeat
+    ) -> call_events.CallSetup:
         """With its voice, the server's defaults, and what was said last in the conversation. The client is told where another
         voice speaks than it asked for."""
         language = setup.language or self._services.settings.language
-        choice = await self._services.choose_voice(setup.voice, setup.language, self._user)
-        choice = await self._services.with_text(choice, setup.language, self._request_id)
+        services = self._services
+        if seat.model is not None:
+            choice = await services.choose_model_voice(seat.model, setup.voice, setup.language, self._user)
+            setup = msgspec.structs.replace(setup, omni=call_events.OmniSetup(sampling=history.sampling))
+        else:
+            choice = await services.choose_voice(setup.voice, setup.language, self._user)
+            choice = await services.with_text(choice, setup.language, self._request_id)
         if choice.note:
             await self._write([voice.voice_message(self._encoder.epoch, choice.name, choice.note)])
         return msgspec.structs.replace(
@@ -200,6 +224,8 @@ class VoiceSocket:
         assert self._call is not None
         if isinstance(frame, bytes):
             self._take_audio(self._call, frame)
+            if self._camera is not None:
+                self._camera.flush()
             return True
         replies = self._call.replies
         message = await self._decode(frame)

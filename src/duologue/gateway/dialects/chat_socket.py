@@ -94,7 +94,7 @@ class _ChatServices(Struct, frozen=True):
 
     @property
     def has_voice(self) -> bool:
-        return self.calls is not None and self.calls.seats is not None
+        return self.calls is not None and self.calls.has_calls
 
     @property
     def takes_calls(self) -> bool:

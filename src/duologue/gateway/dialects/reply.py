@@ -55,11 +55,16 @@ class ReplyPipeline:
         TooLarge for a recording that cannot be used."""
         if speech is None:
             return None, None
-        if recording is None and self._speech.leaves_speaking_to(card, speech):
-            return speech, VoiceChoice(speech.voice, None, speech.voice)
-        self._speech.require_speaker()
-        if recording is None and not speech.voice:
+        by_model = self._speech.leaves_speaking_to(card, speech)
+        if recording is None and not speech.voice and (card.clones or not by_model):
             recording = system_recording(messages)
+        if self._speech.leaves_speaking_to(card, speech, recorded=recording is not None):
+            if not card.voices and not card.clones:
+                # Of a model at a server of its own only that server knows the voices.
+                return speech, VoiceChoice(speech.voice, None, speech.voice)
+            choice = await self._speech.choose_model_voice(card, speech, user, recording)
+            return msgspec.structs.replace(speech, voice=choice.voice, sample=choice.sample), choice
+        self._speech.require_speaker()
         return await self._speech.choose_voice(speech, user, recording)
 
     def plan(
@@ -76,7 +81,9 @@ class ReplyPipeline:
         """Check the request against the model; `speech` comes from `choose_voice`. Raises Unsupported, Unavailable."""
         if speech is not None and self._speech.leaves_speaking_to(card, speech):
             # The prompt needs no words about how to write for a voice: the model knows that it speaks.
-            request = msgspec.structs.replace(request, spoken=False, speak_as=speech.voice)
+            request = msgspec.structs.replace(
+                request, spoken=False, speak_as=speech.voice, speak_like=speech.sample
+            )
             speech = None
         if self._is_written_down(card, request):
             self._speech.require_recogniser()

@@ -6,18 +6,23 @@ take the time `at` (seconds, any origin). Positions are samples at 24 kHz from t
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Iterable
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from duologue.gateway.duplex.unit_answers import UnitAnswers
 from duologue.values import call_events
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES, SPOKEN_RATE
 from duologue.values.call_events import CallEvent
 from duologue.values.duplex import ChunkArrival, ChunkResult, HeardTurn
 from duologue.values.events import ReplyWord
 
+MAX_UNIT_WAIT = 10.0
+"""Seconds that a result waits for the answer of a model that holds the session by itself: the first unit after the model was loaded may take
+long. After it, nothing was said in this chunk."""
 START_DELAY = 0.2
 """Seconds that clients of this protocol wait before they play the first audio of a reply."""
 MAX_WAIT = 0.5
@@ -118,9 +123,10 @@ class _Reply(Struct):
 
 class DuplexBuffer:
     """The chunks and results of one session. `take` the call's events and `add_chunk` every chunk; `due` gives the results, in
-    order."""
+    order. `native`: a model holds the session by itself, so a result waits for its answer, and carries all that it says."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, native: bool = False) -> None:
+        self._units = UnitAnswers() if native else None
         self.epoch = 0
         self.count = 0
         """Chunks that arrived so far."""
@@ -161,11 +167,17 @@ class DuplexBuffer:
         match event:
             case call_events.State():
                 self._state = event.state
+                if event.state == "waiting":
+                    self.restarted()
             case call_events.Transcribed() if event.final and event.text:
                 self._transcripts.add(event.turn, event.text)
             case call_events.ReplyRequested():
                 reply = self._reply(event.reply)
                 reply.turn, reply.asked = event.turn, event.text
+            case call_events.ReplyBegun():
+                self._reply(event.reply).turn = event.turn
+            case call_events.UnitAnswered() if self._units is not None:
+                self._units.take(event)
             case call_events.TurnConfirmed() if (confirmed := self._replies.get(event.reply)) is not None:
                 # The session's final transcript comes only when the caller has begun to hear the reply.
                 if confirmed.turn is not None and confirmed.asked:
@@ -221,7 +233,10 @@ class DuplexBuffer:
         """A chunk of audio arrived (`samples` at 16 kHz), with so many pictures. `force_listen`: its result must be silent."""
         arrival = self._arrivals.add(samples / HEARD_RATE, at)
         self.count += 1
-        self._unanswered.append(ChunkResult(self.count, at, arrival, images, force_listen, samples))
+        chunk = ChunkResult(self.count, at, arrival, images, force_listen, samples)
+        if self._units is not None and arrival.heard:
+            chunk = replace(chunk, end=self._units.add_chunk(samples))
+        self._unanswered.append(chunk)
         return arrival
 
     def interrupt(self, at: float) -> call_events.Interrupt | None:
@@ -235,6 +250,11 @@ class DuplexBuffer:
         if current is not None:
             return call_events.Interrupt(current.number, heard)
         return call_events.Interrupt() if self._state in INTERRUPTIBLE else None
+
+    def restarted(self) -> None:
+        """The session is another one: what the last one left unanswered, nobody answers."""
+        if self._units is not None:
+            self._units.lost()
 
     def pause(self) -> None:
         """The client will send nothing for a while: lag is measured anew after that."""
@@ -257,8 +277,9 @@ class DuplexBuffer:
         results = []
         while self._unanswered:
             chunk = self._unanswered[0]
-            # Only the newest chunk may wait: one that others follow is late already.
-            if len(self._unanswered) == 1 and not all and not self._ready(chunk, at):
+            # Only the newest chunk may wait: one that others follow is late already. A model by itself answers each.
+            may_wait = len(self._unanswered) == 1 or self._units is not None
+            if may_wait and not all and not self._ready(chunk, at):
                 break
             self._unanswered.popleft()
             results.append(self._result(chunk, at))
@@ -273,12 +294,16 @@ class DuplexBuffer:
             self._queue.clear()
         return self._queue[0] if self._queue else None
 
-    @staticmethod
-    def _deadline(chunk: ChunkResult) -> float:
+    def _deadline(self, chunk: ChunkResult) -> float:
+        if self._units is not None:
+            return chunk.at + (MAX_UNIT_WAIT if chunk.end is not None else 0.0)
         return chunk.at + min(MAX_WAIT, MAX_WAIT * chunk.samples / HEARD_RATE)
 
     def _ready(self, chunk: ChunkResult, at: float) -> bool:
         """Whether waiting longer would gain nothing."""
+        if self._units is not None:
+            answered = chunk.end is None or self._units.is_answered(chunk.end)
+            return answered or at >= self._deadline(chunk)
         if chunk.force_listen or at >= self._deadline(chunk):
             return True
         front = self._front
@@ -291,13 +316,23 @@ class DuplexBuffer:
     def _room(self, chunk: ChunkResult, at: float) -> int:
         """How many samples may be sent: those that play until the next chunk, less what the client has in reserve."""
         length = chunk.samples * SPOKEN_RATE // HEARD_RATE
+        if self._units is not None:
+            # What a model says in a unit lasts about as long as the unit, and its text belongs to it.
+            return sys.maxsize
         reserve = max(0.0, self._playing_until - at)
         return max(0, min(length, length + round((2 * START_DELAY - reserve) * SPOKEN_RATE)))
 
     def _result(self, chunk: ChunkResult, at: float) -> ChunkResult:
         end_owed, self._end_owed = self._end_owed, False
+        figures = None
+        if self._units is not None and chunk.end is not None:
+            figures = self._units.figures(chunk.end)
         result = replace(
-            chunk, transcripts=self._transcripts.take(), end_of_turn=end_owed, interrupted=end_owed
+            chunk,
+            figures=figures,
+            transcripts=self._transcripts.take(),
+            end_of_turn=end_owed,
+            interrupted=end_owed,
         )
         front = self._front
         if front is None or chunk.force_listen:
@@ -308,7 +343,7 @@ class DuplexBuffer:
             return replace(result, held=True, **mine)
         room = self._room(chunk, at)
         count = min(room, front.unsent)
-        if not front.sent and not front.complete and count < room // 2:
+        if self._units is None and not front.sent and not front.complete and count < room // 2:
             # The rest comes with the next result at the earliest: so short a beginning would break off in the middle of a word.
             return result
         pcm, text = front.send(count)

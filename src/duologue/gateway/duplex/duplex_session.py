@@ -10,25 +10,26 @@ import logging
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from functools import partial
+from typing import Any, Protocol
 
 import anyio
 from msgspec.structs import replace
 
-from duologue.errors import Busy, Problem, Unsupported
+from duologue.errors import Busy, Problem
 from duologue.gateway.apps.app_notice import app_disabled_message
 from duologue.gateway.apps.modes import SWITCHED_OFF, AppId
 from duologue.gateway.calls.call import Call, CallEnded
-from duologue.gateway.calls.call_model import no_eyes, seeing
+from duologue.gateway.calls.call_model import CallModel, other_seat, seeing
 from duologue.gateway.calls.call_services import CallServices
 from duologue.gateway.calls.history import EphemeralHistory
 from duologue.gateway.calls.voice_socket import LAST_MESSAGE_TIMEOUT, LAST_REPLY_TIMEOUT
+from duologue.gateway.duplex.duplex_camera import DuplexCamera
 from duologue.gateway.duplex.duplex_encoder import DuplexEncoder
 from duologue.gateway.duplex.duplex_frames import DuplexBuffer
 from duologue.gateway.duplex.duplex_recording import DuplexRecording
 from duologue.gateway.models.registry import admit
 from duologue.gateway.scheduling.lease import Lease
-from duologue.gateway.scheduling.voice_seats import NO_VOICE
 from duologue.gateway.speech.voice_choice import VoiceChoice
 from duologue.http.error_responses import problem_body
 from duologue.notifier import Notifier
@@ -55,6 +56,8 @@ REPORT_INTERVAL = 0.2
 """Seconds between two reports of what was played."""
 AHEAD = 3.0
 """Seconds the session may be ahead of playback: what the client has, what is kept for the next chunk, and a reserve."""
+SESSION: dict[str, Any] = {"pauses": True, "marks": True, "fills": False, "ahead": AHEAD}
+"""What the setup of every session has."""
 MAX_UNANSWERED = 16
 """Chunks that may wait for their results; a client that sends more does not read them."""
 
@@ -80,21 +83,22 @@ class DuplexSession:
         user: str,
         services: CallServices,
         *,
+        model: str = "",
         request_id: str = "",
         wall: Callable[[], float] = time.time,
     ) -> None:
-        if services.seats is None:
-            raise Unsupported(NO_VOICE, code="voice_unavailable")
         self.id, self.user = id, user
         self.mode = duplex.mode_of(id)
         services.apps.require(*self._apps)
+        self._model = self._choose_model(services, model)
+        seat = services.seat(self._model, self._kind, native_kind=self._kind)
         self.client: DuplexClient | None = None
         self.lost_at = math.inf
         """When its client disconnected, in the event loop's seconds."""
-        self.buffer = DuplexBuffer()
+        self.buffer = DuplexBuffer(native=seat.native)
         self._services, self._request_id, self._wall = services, request_id, wall
         self._card: ModelCard | None = None
-        self._images_refused = False
+        self._camera = DuplexCamera(services, self._use_model)
         self._history = EphemeralHistory("", "", ())
         self._prepare: duplex.Prepare | None = None
         self._voice = VoiceChoice()
@@ -115,18 +119,18 @@ class DuplexSession:
             changed=self.wake,
         )
         self._call = Call(
-            services.seats,
+            seat,
             services.generate,
             self._history,
             self._encoder,
             self._write,
             user=user,
             request_id=request_id,
-            kind="audio_duplex" if self.mode == "audio_duplex" else "omni_duplex",
             prepare=self._begin,
             observe=services.observe,
             read_ahead=services.read_ahead,
             context_of=services.context_of,
+            transcribe=services.transcriber(user, request_id),
         )
 
         self.recording = DuplexRecording(services, self._call, user, self.wake)
@@ -135,6 +139,19 @@ class DuplexSession:
     def _apps(self) -> tuple[AppId, ...]:
         """The apps of which one must be switched on for it."""
         return ("omni", "audio_duplex") if self.mode == "any" else (self.mode,)
+
+    @property
+    def _kind(self) -> str:
+        """What the queue calls it."""
+        return "audio_duplex" if self.mode == "audio_duplex" else "omni_duplex"
+
+    def _choose_model(self, services: CallServices, name: str) -> CallModel | None:
+        """The model whose seat the session takes, chosen before `prepare`, because the queue comes first; None for a seat of the voice
+        with any model. Raises ModelNotFound, Unavailable."""
+        if name:
+            return services.call_model(name)
+        card = services.native_model(seeing=self.mode != "audio_duplex")
+        return services.call_model(card.name) if card is not None else None
 
     # ---- its client
 
@@ -208,14 +225,7 @@ class DuplexSession:
 
     async def _run_call(self) -> None:
         settings = self._services.settings
-        setup = CallSetup(
-            voice=settings.voice,
-            language=settings.language,
-            pauses=True,
-            marks=True,
-            fills=False,
-            ahead=AHEAD,
-        )
+        setup = CallSetup(voice=settings.voice, language=settings.language, **SESSION)
         try:
             await self._call.run(setup)
         except CallEnded as ended:
@@ -224,23 +234,18 @@ class DuplexSession:
         self._scope.cancel()
 
     async def _begin(self, setup: CallSetup, seat: Lease) -> CallSetup:
-        """The call has its seat: wait for the client's `prepare`, and write down in the seat what is said in its recording."""
+        """The call has its seat: wait for the client's `prepare`, and write down in a seat of the voice what is said in its recording."""
         await self._prepare_arrived.wait()
         while not self._prepared:
-            prepare = self._prepare
+            prepare, choice = self._prepare, self._voice
             assert prepare is not None
-            choice = await self._services.with_text(self._voice, prepare.language, self._request_id, seat)
+            if not self._call.seat.native:
+                choice = await self._services.with_text(choice, prepare.language, self._request_id, seat)
             self._prepared = self._prepare is prepare  # unless another one came meanwhile
         assert prepare is not None
         assert self._card is not None
         await self._tell_prepared(prepare, self._card, note=choice.note)
-        return replace(
-            setup,
-            voice=choice.voice,
-            sample=choice.sample,
-            speed=prepare.speed,
-            language=prepare.language or setup.language,
-        )
+        return self._setup(setup, prepare, choice)
 
     async def _end_when_disabled(self) -> None:
         """Tell the client when its mode is switched off; the session ends once the current reply was sent."""
@@ -291,19 +296,19 @@ class DuplexSession:
             case duplex.Prepare():
                 await self._apply(message)
             case duplex.DuplexChunk():
-                self._take_audio(message)
-                if message.images:
-                    await self._see(message.images[-1])
+                await self._take_audio(message)
             case duplex.DuplexImage():
-                await self._see(message.image)
+                await self._tell(self._camera.take(message.image, self._call.saw))
             case duplex.Pause():
                 self._require_prepared()
                 self._paused_at, self._max_pause = self._received_at, message.timeout
+                self._call.pause(True)
                 self.buffer.pause()
                 await self._write_results(self.buffer.due(self._received_at, all=True))
                 await self._write([duplex.paused_message(message.timeout)])
             case duplex.DuplexResume():
                 self._paused_at = math.inf
+                self._call.pause(False)
                 await self._write([duplex.resumed_message()])
             case duplex.DuplexInterrupt():
                 self._interrupt(self._received_at)
@@ -319,27 +324,72 @@ class DuplexSession:
             self._resuming = False
             await self._tell_prepared(self._prepare, self._card, again=True)
             return
-        card = self._services.models.resolve(prepare.model)
-        if not prepare.model and self.mode != "audio_duplex":
-            card = seeing(self._services.models.cards()) or card
+        card = self._model_of(prepare)
+        native = self._call.seat.native
         self._history.restart(prepare.prompt, card.name, prepare.sampling)
-        admit(card, self._history.request("?"), hears=True)
-        if not self._prepared:
-            self._voice = await self._services.choose_voice(
-                prepare.voice, prepare.language, self.user, prepare.recording
-            )
+        if not native:
+            admit(card, self._history.request("?"), hears=True)
         # The voice worker's session has begun with these, and cannot change them.
-        fixed = [
-            {"recording": "ref_audio_base64"}.get(name, name)
-            for name in ("voice", "speed", "language", "recording")
-            if self._prepared and self._prepare and getattr(prepare, name) != getattr(self._prepare, name)
-        ]
-        self._images_refused = False
-        self._prepare, self._card = replace(prepare, ignored=(*prepare.ignored, *fixed)), card
+        fixed = () if native else self._fixed(prepare)
+        if native or not self._prepared:
+            self._voice = await self._choose_voice(prepare, card)
+        ignored = (*prepare.ignored, *fixed, *(() if native else prepare.native))
+        self._camera.prepare(card, may_change=not prepare.model and not native)
+        self._prepare, self._card = replace(prepare, ignored=ignored), card
         if self._prepared:
             self._interrupt(self._received_at)
-            await self._tell_prepared(self._prepare, card)
+            if native:
+                self.buffer.restarted()
+                self._call.restart(self._setup(CallSetup(**SESSION), self._prepare, self._voice))
+            await self._tell_prepared(self._prepare, card, note=self._voice.note if native else "")
         self._prepare_arrived.set()
+
+    def _model_of(self, prepare: duplex.Prepare) -> ModelCard:
+        """The model that answers. Raises Problem for one that needs another seat than the session has."""
+        services, held_by = self._services, self._call.seat.model
+        if held_by is not None:
+            if prepare.model and services.models.resolve(prepare.model).name != held_by.name:
+                raise other_seat(self.id, services.models.resolve(prepare.model), held_by)
+            return held_by
+        if prepare.model or self._model is not None:
+            asked = services.call_model(prepare.model) if prepare.model else self._model
+            assert asked is not None
+            if asked.native:
+                raise other_seat(self.id, asked.card, None)
+            return asked.card
+        card = services.models.resolve("")
+        return card if self.mode == "audio_duplex" else seeing(services.models.cards()) or card
+
+    def _fixed(self, prepare: duplex.Prepare) -> list[str]:
+        """The fields that differ from those that the session has begun with."""
+        before = self._prepare
+        if not self._prepared or before is None:
+            return []
+        names = ("voice", "speed", "language", "recording")
+        differing = [name for name in names if getattr(prepare, name) != getattr(before, name)]
+        return ["ref_audio_base64" if name == "recording" else name for name in differing]
+
+    async def _choose_voice(self, prepare: duplex.Prepare, card: ModelCard) -> VoiceChoice:
+        choose = self._services.choose_voice
+        if self._call.seat.native:
+            choose = partial(self._services.choose_model_voice, card)
+        return await choose(prepare.voice, prepare.language, self.user, prepare.recording)
+
+    def _setup(self, setup: CallSetup, prepare: duplex.Prepare, voice: VoiceChoice) -> CallSetup:
+        """The setup with what the client has said."""
+        return replace(
+            setup,
+            voice=voice.voice,
+            sample=voice.sample,
+            speed=prepare.speed,
+            language=prepare.language or self._services.settings.language,
+            omni=prepare.omni if self._call.seat.native else None,
+        )
+
+    def _use_model(self, card: ModelCard) -> None:
+        """Have another model continue, which sees."""
+        self._card = card
+        self._history.use_model(card.name)
 
     async def _tell_prepared(
         self, prepare: duplex.Prepare, card: ModelCard, *, note: str = "", again: bool = False
@@ -348,7 +398,14 @@ class DuplexSession:
         problem = None if again else await self.recording.switch(prepare.record)
         messages = [
             duplex.prepared_message(
-                self.id, prepare, card.name, note=note, again=again, recording=self.recording.id
+                self.id,
+                prepare,
+                card.name,
+                native=self._call.seat.native,
+                model_note=self._model.note if self._model is not None else "",
+                note=note,
+                again=again,
+                recording=self.recording.id,
             )
         ]
         await self._write(messages + ([duplex.error_message(problem)] if problem is not None else []))
@@ -361,50 +418,44 @@ class DuplexSession:
                 status=409,
             )
 
-    def _take_audio(self, chunk: duplex.DuplexChunk) -> None:
+    async def _take_audio(self, chunk: duplex.DuplexChunk) -> None:
         self._require_prepared()
         if self._paused_at != math.inf:
             raise Problem("The session is paused; send resume first.", code="session_paused", status=409)
         if self.buffer.unanswered >= MAX_UNANSWERED:
             raise Busy("Audio arrives faster than its results are read.", code="too_slow")
-        sees = bool(chunk.images) and self._services.apps.is_enabled("omni") and self._has_eyes()
-        images = len(chunk.images) if sees else 0
+        frames = chunk.images if chunk.images and self._camera.sees else ()
         arrival = self.buffer.add_chunk(
-            samples(chunk.pcm), self._received_at, force_listen=chunk.force_listen, images=images
+            samples(chunk.pcm), self._received_at, force_listen=chunk.force_listen, images=len(frames)
         )
-        if arrival.heard:
-            self._call.send(call_events.MicrophoneAudio(chunk.pcm))
+        if self._call.seat.native:
+            self._pass_on(chunk, frames, heard=arrival.heard)
+        else:
+            if arrival.heard:
+                self._call.send(call_events.MicrophoneAudio(chunk.pcm))
+            if chunk.force_listen:
+                self._interrupt(self._received_at)
+            if frames:
+                self._call.saw(frames[-1])
+        self.wake()
+        if chunk.images and not frames:
+            await self._tell(self._camera.check())
+
+    def _pass_on(self, chunk: duplex.DuplexChunk, frames: tuple[ImagePart, ...], *, heard: bool) -> None:
+        """Give a chunk to the model that holds the session by itself. What was played of a reply that is to end comes before it."""
         if chunk.force_listen:
             self._interrupt(self._received_at)
-        self.wake()
+        if not heard:
+            return
+        if self._call.observer is not None:
+            for frame in frames:
+                self._call.observer.saw(frame)
+        slices = chunk.max_slices
+        self._call.send(call_events.CallChunk(chunk.pcm, frames, chunk.force_listen, slices))
 
-    def _has_eyes(self) -> bool:
-        """Whether the session's model takes pictures. If the client named none, a model of this machine that does takes over: only
-        pictures tell one kind of session from the other, and nothing is known of them before the first."""
-        cards = self._services.models.cards()
-        card = next((each for each in cards if self._card and each.name == self._card.name), self._card)
-        if card is None or "image" in card.modalities:
-            return card is not None
-        other = seeing(cards) if self._prepare is not None and not self._prepare.model else None
-        if other is None:
-            return False
-        self._card = other
-        self._history.use_model(other.name)
-        return True
-
-    async def _see(self, image: ImagePart) -> None:
-        """A picture for the current turn. The first one that is refused is answered with an error, the rest is ignored: clients
-        send one a second."""
-        try:
-            self._services.apps.require("omni")
-            if not self._has_eyes():
-                cards = self._services.models.cards()
-                raise no_eyes(self._card, cards, field="prepare (model)", param="frame_base64_list")
-            self._call.saw(image)
-        except Problem as problem:
-            if not self._images_refused:
-                self._images_refused = True
-                await self._write([duplex.error_message(problem)])
+    async def _tell(self, problem: Problem | None) -> None:
+        if problem is not None:
+            await self._write([duplex.error_message(problem)])
 
     def _interrupt(self, at: float) -> None:
         if (interrupt := self.buffer.interrupt(at)) is not None:

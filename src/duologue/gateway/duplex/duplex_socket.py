@@ -45,8 +45,8 @@ class DuplexSessions:
             task_status.started()
             await anyio.sleep_forever()
 
-    def claim(self, user: str, id: str, request_id: str) -> DuplexSession:
-        """The session of this id: one whose client was disconnected, or a new one. Raises Problem."""
+    def claim(self, user: str, id: str, request_id: str, model: str = "") -> DuplexSession:
+        """The session of this id: one whose client was disconnected, or a new one, for `model` if that is named. Raises Problem."""
         if self._tasks is None:
             raise Unavailable("The server is starting. Try again in a moment.")
         if (session := self._sessions.get((user, id))) is not None and not session.ending:
@@ -61,7 +61,9 @@ class DuplexSessions:
                 f"You have {self._most} open sessions, the most allowed (setting limits.sockets_per_user); end one of them.",
                 code="too_many_sockets",
             )
-        session = self._sessions[user, id] = DuplexSession(id, user, self.services, request_id=request_id)
+        session = self._sessions[user, id] = DuplexSession(
+            id, user, self.services, model=model, request_id=request_id
+        )
         self._tasks.start_soon(self._run_session, session)
         return session
 
@@ -99,7 +101,8 @@ class DuplexSocket:
     async def serve(self, id: str) -> None:
         """Claim the session, run the socket, and close it."""
         try:
-            session = self._sessions.claim(self._user, id, self._request_id)
+            model = self._socket.query_params.get("model", "")
+            session = self._sessions.claim(self._user, id, self._request_id, model)
         except Problem as problem:
             code = NOT_ALLOWED if problem.code in ("session_running", SWITCHED_OFF) else REFUSED
             await self.write([duplex.error_message(problem)])

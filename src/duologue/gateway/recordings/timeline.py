@@ -88,7 +88,7 @@ class Timeline:
     def client_sent(self, control: CallControl, at: float) -> None:
         """The client sent this."""
         match control:
-            case call_events.MicrophoneAudio(pcm):
+            case call_events.MicrophoneAudio(pcm) | call_events.CallChunk(pcm):
                 self._caller.place(self._clock.hear(samples(pcm), at), pcm)
             case call_events.Played(reply, position):
                 self._replies.report(reply, position, self._now(at))
@@ -132,6 +132,8 @@ class Timeline:
                 self.note("transcript", at, turn=turn, text=text, final=final, understood=understood)
             case call_events.ReplyRequested(_, reply, turn, revision, _):
                 self.note("reply", at, reply=reply, turn=turn, revision=revision)
+            case call_events.ReplyBegun(_, reply, turn):
+                self.note("reply", at, reply=reply, turn=turn, revision=1)
             case call_events.UserSaid(_, turn, text, typed):
                 self.note("said", at, turn=turn, text=text, typed=typed)
             case call_events.ReplyText(_, reply, text, _):

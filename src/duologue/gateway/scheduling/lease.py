@@ -66,6 +66,11 @@ class Lease:
         """How many of the granted slots run nothing."""
         return len(self._idle)
 
+    @property
+    def running(self) -> bool:
+        """Whether something runs in its slots."""
+        return any(not stream.closed for stream in self._streams.values())
+
     def begin(self, choice: int, request: Work, request_id: str) -> None:
         """Start a generation in an idle slot of the lease; in a seat, a call, a speech or a transcription."""
         assert self._connection is not None

@@ -19,7 +19,14 @@ from duologue.fair_lane import FairLane
 from duologue.gateway.scheduling.lease import Lease
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.voice_seats import NO_VOICE, SEAT
-from duologue.gateway.speech.voice_choice import CLONED, VoiceChoice, default_gone, spoken_instead
+from duologue.gateway.speech.voice_choice import (
+    CLONED,
+    VoiceChoice,
+    default_gone,
+    model_voice,
+    no_model_clone,
+    spoken_instead,
+)
 from duologue.gateway.speech.voice_library import VoiceLibrary
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.media.voice_sample import voice_sample_of
@@ -152,12 +159,31 @@ class SpeechService:
         except NotFound:
             return ""
 
-    def leaves_speaking_to(self, model: ModelCard, request: SpeechRequest) -> bool:
-        """Whether the model speaks the reply itself: it can, and nobody asked for a voice of this server or of a recording."""
-        if "audio" not in model.outputs or request.sample is not None or is_custom(request.voice):
+    def leaves_speaking_to(self, model: ModelCard, request: SpeechRequest, *, recorded: bool = False) -> bool:
+        """Whether the model speaks the reply itself: it can, and nobody asked for a voice of this server, or of a recording (`recorded`: one
+        that came with the request) that it cannot imitate."""
+        if "audio" not in model.outputs:
             return False
+        if recorded or request.sample is not None or is_custom(request.voice):
+            return model.clones
         voices = self.card.voices if self.card is not None else ()
-        return all(voice.name != request.voice for voice in voices)
+        return request.voice in model.voices or all(voice.name != request.voice for voice in voices)
+
+    async def choose_model_voice(
+        self, card: ModelCard, request: SpeechRequest, user: str, recording: AudioPart | None = None
+    ) -> VoiceChoice:
+        """The voice of a model that speaks itself: one of its own by name, a recorded one by its id, or `recording`, which came with the
+        request. Raises NotFound for a recorded voice that there is not, BadRequest or TooLarge for a recording that cannot be used."""
+        custom = is_custom(request.voice) and self.library is not None
+        if recording is None and not custom:
+            return model_voice(card, request.voice)
+        if not card.clones:
+            return no_model_clone(card)
+        if recording is not None:
+            sample = VoiceSample(await decode(voice_sample_of, recording.data, recording.rate, user=user))
+            return VoiceChoice("", sample, "", CLONED)
+        assert self.library is not None
+        return VoiceChoice("", await self.library.sample(user, request.voice), request.voice)
 
     def voice_for(self, request: SpeechRequest) -> str:
         """The name of the voice that will speak a request: its own, else one of its language, else the default one. "" while

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from duologue.values.messages import AudioPart, Message
+from duologue.values.requests import ModelCard
 from duologue.values.speech import VoiceSample
 
 NOTE = "Duologue-Voice-Note"
@@ -52,6 +53,27 @@ def spoken_instead(default: str, spoken_by: str) -> VoiceChoice:
         f"The speech engine of this server cannot imitate a recording; {voice} speaks instead. GET /v1/audio/voices lists its "
         "voices.",
     )
+
+
+def model_voice(card: ModelCard, name: str) -> VoiceChoice:
+    """The choice among the voices of a model that speaks itself. `name` "": its default one."""
+    own = card.voices[0] if card.voices else ""
+    if name in ("", "default", *card.voices):
+        chosen = "" if name == "default" else name
+        return VoiceChoice(chosen, None, chosen or own)
+    return VoiceChoice("", None, own, f"The model {card.name} has no voice {name!r}. {_own_voice(card)}")
+
+
+def no_model_clone(card: ModelCard) -> VoiceChoice:
+    """The choice where a model that speaks itself cannot imitate a recording."""
+    own = card.voices[0] if card.voices else ""
+    return VoiceChoice("", None, own, f"The model {card.name} cannot imitate a recording. {_own_voice(card)}")
+
+
+def _own_voice(card: ModelCard) -> str:
+    if not card.voices:
+        return "It speaks with its own voice."
+    return f"Its voice {card.voices[0]} speaks instead. Its voices: {', '.join(card.voices)}."
 
 
 def default_gone(default: str, spoken_by: str) -> VoiceChoice:

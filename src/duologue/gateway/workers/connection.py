@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 
 import anyio
+from msgspec import structs
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, WebSocketException
 
@@ -45,6 +46,8 @@ LOADING_PATIENCE = 600.0
 """The same while its model loads: the constructors of some libraries hold the interpreter lock for minutes."""
 SOUND_WAITING = 256
 """Messages that may wait for a socket before more microphone audio or frames are dropped: about five seconds of one call."""
+FRAMES_WAITING = 16
+"""The same before frames are dropped, each of which may have megabytes."""
 SOUND = MicrophoneAudio | CallChunk | CallFrame
 
 Work = ChatRequest | CallSetup | SpeechRequest | TranscriptionRequest
@@ -135,6 +138,8 @@ class Stream:
             return True
         if len(self._controls) > SOUND_WAITING and all(isinstance(control, SOUND) for control in controls):
             return False
+        if len(self._controls) > FRAMES_WAITING:
+            controls = tuple(map(_without_frames, controls))
         self._controls.post(worker_protocol.SendControls(self.number, controls))
         return True
 
@@ -398,6 +403,13 @@ def _count_problem(failure: Failed) -> Problem:
             "The worker that was counting this conversation ended unexpectedly. It is being restarted; please try again."
         )
     return Unavailable(failure.message, code=failure.code, status=failure.status)
+
+
+def _without_frames(control: CallControl) -> CallControl:
+    """The control without its pictures; for one that is only a picture, nothing to hear."""
+    if isinstance(control, CallFrame):
+        return MicrophoneAudio(b"")
+    return structs.replace(control, frames=()) if isinstance(control, CallChunk) else control
 
 
 def _split(messages: list[worker_protocol.Down]) -> Iterator[Sequence[worker_protocol.Down]]:

@@ -97,6 +97,8 @@ class StartCall(Struct, frozen=True):
     tools: tuple[Tool, ...] = ()
     unknown: tuple[str, ...] = ()
     record: bool = False
+    units: bool = False
+    """The client wants the figures of each unit, in a call that its model holds by itself."""
 
 
 class InterruptCall(Struct, frozen=True):
@@ -225,7 +227,14 @@ def _start(body: StartBody, limits: RequestLimits) -> StartCall:
         listens=body.mode == "open",
     )
     return StartCall(
-        setup, body.conversation_id, body.model, body.instructions, tools, body.unknown(), body.record
+        setup,
+        body.conversation_id,
+        body.model,
+        body.instructions,
+        tools,
+        body.unknown(),
+        body.record,
+        "units" in body.features,
     )
 
 

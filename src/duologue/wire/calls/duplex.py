@@ -17,6 +17,7 @@ from pydantic import AliasChoices, Field
 
 from duologue.errors import BadRequest, Problem, TooLarge
 from duologue.values.audio import HEARD_RATE, SPOKEN_RATE, from_float32, samples
+from duologue.values.call_events import OmniSetup
 from duologue.values.duplex import ChunkResult
 from duologue.values.events import Queued
 from duologue.values.messages import AudioPart, ImagePart, system
@@ -29,6 +30,8 @@ MAX_CHUNK = 2 * HEARD_RATE
 """Samples of one chunk."""
 MAX_IMAGES = 16
 """Pictures of one chunk; only the newest is used."""
+MAX_SLICES = 9
+"""Pieces that a picture may be cut into."""
 PROMPT = "You are a helpful assistant."
 MAX_PAUSE = 600.0
 """Seconds a session may be paused."""
@@ -39,6 +42,8 @@ SAMPLING_NAMES = {
 APPLIED = ("temperature", "top_k", "top_p", "min_p", "repetition_penalty", "repetition_window", "seed")
 """The fields of `prepare.config` that are applied: recogniser, model and voice are separate here, and the rest of that object is
 for one model that does all three."""
+NATIVE = ("length_penalty", "listen_prob_scale", "sliding_window", "max_slice_nums")
+"""Those that only a model applies which holds the session by itself."""
 AUDIO_ONLY = ("adx_", "audio_duplex_")
 """The prefixes of session ids whose client means to send no pictures."""
 
@@ -74,6 +79,7 @@ class PrepareBody(Body):
     speed: float = Field(default=1.0, ge=0.25, le=4.0)
     language: str = Field(default="", max_length=35)
     record: bool | None = None
+    max_slice_nums: int | None = Field(default=None, ge=1, le=MAX_SLICES)
     config: dict[str, Any] = Field(default_factory=dict)
 
 
@@ -85,6 +91,16 @@ class ChunkBody(Body):
         validation_alias=AliasChoices("frame_base64_list", "frames"),
     )
     force_listen: bool = False
+    max_slice_nums: int | None = Field(default=None, ge=1, le=MAX_SLICES)
+
+
+class NativeFields(Body):
+    """What of `prepare.config` only a model applies that holds the session by itself."""
+
+    listen_prob_scale: float | None = Field(default=None, gt=0, le=100)
+    sliding_window: int | None = Field(default=None, ge=256, le=10_000_000)
+    max_slice_nums: int | None = Field(default=None, ge=1, le=MAX_SLICES)
+    length_penalty: float | None = Field(default=None, gt=0, le=10)
 
 
 class DuplexFrameBody(Body):
@@ -97,7 +113,8 @@ class PauseBody(Body):
 
 class Prepare(Struct, frozen=True):
     """The setup of the session. `recording`: the voice to speak like; `record`: whether the session is recorded, None: as it is;
-    `ignored` names the fields that are not applied."""
+    `ignored` names the fields that are not applied, `native` those that only a model applies which holds the session by itself, with
+    `omni`."""
 
     prompt: str = PROMPT
     model: str = ""
@@ -108,14 +125,17 @@ class Prepare(Struct, frozen=True):
     ignored: tuple[str, ...] = ()
     recording: AudioPart | None = None
     record: bool | None = None
+    native: tuple[str, ...] = ()
+    omni: OmniSetup = OmniSetup()
 
 
 class DuplexChunk(Struct, frozen=True):
-    """A chunk of audio (16-bit mono, 16 kHz) and the pictures of that time."""
+    """A chunk of audio (16-bit mono, 16 kHz) and the pictures of that time; `max_slices`: into how many pieces each may be cut."""
 
     pcm: bytes
     images: tuple[ImagePart, ...] = ()
     force_listen: bool = False
+    max_slices: int | None = None
 
 
 class DuplexImage(Struct, frozen=True):
@@ -189,7 +209,12 @@ def _prepare(body: PrepareBody, limits: RequestLimits) -> Prepare:
     sampling = {name: config[name] for name in APPLIED if config.get(name) is not None}
     if config.get("decode_mode") == "greedy":
         sampling["temperature"] = 0.0
-    applied = {name for name in APPLIED if name in config} | {"decode_mode"}
+    native = {name: config[name] for name in NATIVE if config.get(name) is not None}
+    if body.max_slice_nums is not None:
+        native["max_slice_nums"] = body.max_slice_nums
+    own = validate(NativeFields, native)
+    fields = validate(SamplingFields, sampling).sampling()
+    applied = {name for name in (*APPLIED, *NATIVE) if name in config} | {"decode_mode"}
     ignored = [
         *body.unknown(),
         *(f"config.{name}" for name in body.config if SAMPLING_NAMES.get(name, name) not in applied),
@@ -200,10 +225,19 @@ def _prepare(body: PrepareBody, limits: RequestLimits) -> Prepare:
         body.voice,
         body.speed,
         body.language,
-        validate(SamplingFields, sampling).sampling(),
+        fields,
         tuple(ignored),
         _recording(body),
         body.record,
+        tuple(
+            name if name == "max_slice_nums" and name not in config else f"config.{name}" for name in native
+        ),
+        OmniSetup(
+            sampling=msgspec.structs.replace(fields, length_penalty=own.length_penalty),
+            listen_scale=own.listen_prob_scale,
+            window=own.sliding_window,
+            max_slices=own.max_slice_nums,
+        ),
     )
 
 
@@ -225,7 +259,7 @@ def _chunk(body: ChunkBody) -> DuplexChunk:
             param="audio_base64",
         )
     images = [_image(text, f"frame_base64_list[{index}]") for index, text in enumerate(body.frames)]
-    return DuplexChunk(from_float32(data), tuple(images), body.force_listen)
+    return DuplexChunk(from_float32(data), tuple(images), body.force_listen, body.max_slice_nums)
 
 
 def _image(text: str, where: str) -> ImagePart:
@@ -266,11 +300,14 @@ def prepared_message(
     prepare: Prepare,
     model: str,
     *,
+    native: bool = False,
+    model_note: str = "",
     note: str = "",
     again: bool = False,
     recording: str = "",
 ) -> str:
-    """The session listens. `note`: why another voice speaks than was asked for; `again`: it continues after its connection was
+    """The session listens. `native`: its model holds it by itself; `model_note` and `note`: why another model answers, or another voice
+    speaks, than was asked for; `again`: it continues after its connection was
     lost; `recording`: the id of its recording."""
     fields: dict[str, object] = {
         "prompt_length": len(prepare.prompt),
@@ -278,7 +315,10 @@ def prepared_message(
         "model": model,
         "sample_rate": SPOKEN_RATE,
         "ignored": prepare.ignored,
+        "native": native,
     }
+    if model_note:
+        fields["model_note"] = model_note
     if note:
         fields["voice_note"] = note
     if recording:
@@ -287,8 +327,8 @@ def prepared_message(
 
 
 def result_message(result: ChunkResult, seconds: float, now: float) -> str:
-    """The answer to one chunk, after `seconds`; `now` is the Unix time. Figures that only a model that hears and speaks by itself
-    would have are 0."""
+    """The answer to one chunk, after `seconds`; `now` is the Unix time. Figures that only a model has which hears and speaks by itself
+    are 0 in a cascade."""
     milliseconds = round(seconds * 1000, 1)
     fields: dict[str, object] = {
         "is_listen": result.is_listen,
@@ -296,17 +336,8 @@ def result_message(result: ChunkResult, seconds: float, now: float) -> str:
         "audio_data": sound_text(result.pcm, "f32") if result.pcm else None,
         "end_of_turn": result.end_of_turn,
         "current_time": result.number,
-        "cost_llm_ms": 0.0,
-        "cost_tts_prep_ms": 0.0,
-        "cost_tts_ms": 0.0,
-        "cost_token2wav_ms": 0.0,
-        "cost_all_ms": milliseconds,
         "wall_clock_ms": milliseconds,
-        "n_tokens": 0,
-        "n_tts_tokens": 0,
-        "kv_cache_length": 0,
-        "vision_slices": result.images,
-        "vision_tokens": 0,
+        **_figures(result, milliseconds),
         "server_send_ts": now,
         "lag_ms": round(result.arrival.lag * 1000, 1),
         "samples": samples(result.pcm),
@@ -327,6 +358,35 @@ def result_message(result: ChunkResult, seconds: float, now: float) -> str:
     if turn is not None:
         fields["turn_id"] = turn
     return _json("result", fields)
+
+
+def _figures(result: ChunkResult, milliseconds: float) -> dict[str, object]:
+    figures = result.figures
+    if figures is None:
+        costs: dict[str, object] = dict.fromkeys(
+            ("cost_llm_ms", "cost_tts_prep_ms", "cost_tts_ms", "cost_token2wav_ms"), 0.0
+        )
+        counts = {"n_tokens": 0, "n_tts_tokens": 0, "kv_cache_length": 0}
+        return (
+            costs
+            | {"cost_all_ms": milliseconds}
+            | counts
+            | {"vision_slices": result.images, "vision_tokens": 0}
+        )
+    parts = (figures.prefill_ms, figures.language_ms, figures.speech_ms, figures.vocoder_ms)
+    return {
+        "cost_prefill_ms": round(figures.prefill_ms, 1),
+        "cost_llm_ms": round(figures.language_ms, 1),
+        "cost_tts_prep_ms": 0.0,
+        "cost_tts_ms": round(figures.speech_ms, 1),
+        "cost_token2wav_ms": round(figures.vocoder_ms, 1),
+        "cost_all_ms": round(sum(parts), 1),
+        "n_tokens": figures.written,
+        "n_tts_tokens": figures.codes,
+        "kv_cache_length": figures.cached,
+        "vision_slices": figures.slices,
+        "vision_tokens": figures.vision_tokens,
+    }
 
 
 def paused_message(timeout: float) -> str:

@@ -73,6 +73,12 @@ def voice_message(epoch: int, name: str, note: str) -> str:
     return json_text({"type": "voice", "epoch": epoch, "voice": name or None, "voice_note": note})
 
 
+def model_message(epoch: int, model: str, native: bool, note: str = "") -> str:
+    """Which model answers, whether it holds the call by itself, and why it is another one than was asked for."""
+    fields: dict[str, object] = {"type": "model", "epoch": epoch, "model": model, "native": native}
+    return json_text(fields | {"note": note} if note else fields)
+
+
 def tool_call_message(epoch: int, reply: int, tool_call: ToolCall) -> str:
     """The model calls a tool of the client, which answers with `tool_result`."""
     return json_text(
@@ -158,6 +164,8 @@ class VoiceEncoder:
 
     def __init__(self) -> None:
         self.epoch = 0
+        self.units = False
+        """Whether the client is sent the figures of each unit."""
         self._next = 0
         # A binary frame does not name its reply: it belongs to the one of the last `audio_start`. A reply that another one cut
         # in front of is therefore started again when it continues; `_lengths` are the samples sent of every unfinished reply.
@@ -256,8 +264,30 @@ class VoiceEncoder:
                     unheard=event.unheard,
                     ending=event.ending,
                 )
+            case call_events.UnitAnswered() if self.units:
+                yield self._unit(event)
             case call_events.CallProblem():
                 yield error_message(Problem(event.message, code=event.code), self.epoch)
+
+    def _unit(self, event: call_events.UnitAnswered) -> str:
+        return self._message(
+            "unit",
+            unit=event.unit,
+            samples=event.samples,
+            is_listen=event.listens,
+            reply_id=event.reply,
+            end_of_turn=event.end_of_turn,
+            n_tokens=event.written,
+            n_tts_tokens=event.codes,
+            kv_cache_length=event.cached,
+            vision_slices=event.slices,
+            vision_tokens=event.vision_tokens,
+            cost_prefill_ms=event.prefill_ms,
+            cost_llm_ms=event.language_ms,
+            cost_tts_ms=event.speech_ms,
+            cost_token2wav_ms=event.vocoder_ms,
+            late_ms=event.late_ms,
+        )
 
     def _sound(self, event: call_events.ReplyAudio) -> Iterable[str | bytes]:
         if event.reply != self._reply:
