@@ -92,6 +92,8 @@ async def test_a_model_that_sees_gets_pictures_and_the_frames_of_videos_from_eve
     assert kinds(done["text"]) == ["image/png", "image/jpeg", "image/jpeg", "image/jpeg"]
     [note] = done["fitted"]
     assert note["became"] == "frames"
+    glanced = {"type": "image", "data": of(encoded(drawing(800, 600))), "detail": "low"}
+    assert [note["became"] for note in chat(server, glanced)[-1]["fitted"]] == ["resized"]
     assert (note["where"], note["count"], note["seconds"]) == ("messages[0].content[2]", 3, 3.0)
     prefilled = next(said for said in chat(server, film, omni_mode=True) if said["type"] == "prefill_done")
     assert "omni_mode" in prefilled["ignored"], "it has no sound to alternate with"

@@ -190,6 +190,12 @@ def test_every_kind_of_part_is_decoded() -> None:
     )
 
 
+def test_a_picture_says_how_closely_it_is_to_be_looked_at() -> None:
+    pictures = [{"type": "image", "data": b64(PNG), "detail": detail} for detail in ("low", "high", "auto")]
+    parts = [part for part in said(pictures).parts if isinstance(part, ImagePart)]
+    assert [part.detail for part in parts] == ["low", "high", ""]
+
+
 def test_the_assistants_calls_and_a_tools_answer_are_history() -> None:
     call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     asked = request(

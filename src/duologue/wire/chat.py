@@ -63,6 +63,7 @@ class ChatTextContent(Body):
 class ChatImageContent(Body):
     type: Literal["image"]
     data: str
+    detail: Literal["auto", "low", "high"] = "auto"
 
 
 class ChatAudioContent(Body):
@@ -274,7 +275,7 @@ def _part(
         return TextPart(content.text)
     data = media_parts.from_base64(content.data, f"{where}.data")
     if isinstance(content, ChatImageContent):
-        return media_parts.image(data, f"{where}.data")
+        return media_parts.image(data, f"{where}.data", "" if content.detail == "auto" else content.detail)
     if isinstance(content, ChatAudioContent):
         return media_parts.pcm(data, content.sample_rate, where)
     video = media_parts.video(data, f"{where}.data", stack_frames=content.stack_frames)
