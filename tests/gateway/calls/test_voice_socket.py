@@ -30,6 +30,7 @@ from duologue.gateway.speech.service import SpeechService
 from duologue.gateway.speech.voice_library import VoiceLibrary
 from duologue.store.stores import Store
 from duologue.values import call_events
+from duologue.values.failures import WORKER_LOST
 from duologue.values.requests import ModelCard
 from duologue.values.speech import SpeechCard, SpeechEngineStatus, VoiceSample
 
@@ -457,6 +458,29 @@ async def test_what_is_said_in_a_recorded_voice_is_written_down_once_at_the_call
     assert seat.request is not None
     assert (seat.request.sample, seats.kinds) == (said, kinds)
     assert told.endswith(note)
+
+
+@pytest.mark.parametrize(("asked", "then"), [("high", "low"), ("low", ""), ("", "")])
+async def test_a_call_that_moves_to_another_speaker_falls_back_as_a_new_call_does(
+    ring: Ring, asked: str, then: str
+):
+    """The speaker has the voices low and high, and the next one only low."""
+    first, second, seats = FakeLease(), FakeLease(), Seats()
+    async with ring(first, second, speech=SpeechService(seats, VoiceSettings(), None)) as caller:
+        await caller.says("start", voice=asked)
+        await caller.says("text", text="hi")
+        await first.until(1)
+        assert first.request is not None
+        assert first.request.voice == asked
+        seats.workers["voice"].speech = msgspec.structs.replace(CARD, voices=CARD.voices[:1])
+        first.say(WORKER_LOST)
+        if then:
+            told = (await caller.hears_until("voice"))[-1]
+            assert told["voice"] == then
+            assert "'high'" in told["voice_note"]
+        await second.until(0)
+    assert second.request is not None
+    assert second.request.voice == ("" if then else asked)
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,7 @@ class Call:
     """From its first seat to its end. `run` returns or raises CallEnded when it is over.
 
     `prepare` is awaited once the first seat is there, and completes the setup; it may use a seat of the voice for something else before.
+    `revoice` is awaited with each further seat, whose worker may speak with other voices.
     `transcribe` writes down what is said in a call that its model holds by itself.
     """
 
@@ -84,6 +85,7 @@ class Call:
         user: str = "local",
         request_id: str = "",
         prepare: Prepare | None = None,
+        revoice: Prepare | None = None,
         transcribe: Transcribe | None = None,
         observe: Callable[[call_events.TurnFigures], None] = lambda figures: None,
         read_ahead: ReadAhead | None = None,
@@ -106,7 +108,7 @@ class Call:
         )
         self._native = NativeTurns(history, self._tell, transcribe) if seat.native else None
         self._turns: NativeTurns | CallReplies = self._native or self.replies
-        self._prepare = prepare
+        self._prepare, self._revoice = prepare, revoice
         self._next: CallSetup | None = None
         self._lease: Lease | None = None
         self._paused = False
@@ -238,6 +240,8 @@ class Call:
                 self.seated_at = min(self.seated_at, self.active_at)
                 if self._prepare is not None:
                     setup, self._prepare = await self._prepare(setup, lease), None
+                elif restarts and self._revoice is not None:
+                    setup = await self._revoice(setup, lease)
                 began = anyio.current_time()
                 setup = await self._run_in_seat(lease, setup)
             if anyio.current_time() - began > STABLE:

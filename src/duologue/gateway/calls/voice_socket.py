@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import anyio
 import anyio.abc
@@ -26,7 +27,9 @@ from duologue.gateway.calls.call_seat import CallSeat
 from duologue.gateway.calls.call_services import CallServices
 from duologue.gateway.calls.history import CallHistory
 from duologue.gateway.calls.observer import CallObserver
+from duologue.gateway.scheduling.lease import Lease
 from duologue.gateway.scheduling.voice_seats import NO_VOICE
+from duologue.gateway.speech.voice_choice import VoiceChoice
 from duologue.http.error_responses import problem_body, request_id_of
 from duologue.request_parsing import parsing
 from duologue.values import call_events
@@ -77,6 +80,7 @@ class VoiceSocket:
         self._half_sample = b""
         self._marks = False
         self._conversation = ""
+        self._told_voice: str | None = None
         self._recorder: CallObserver | None = None
         self._tasks: anyio.abc.TaskGroup | None = None
 
@@ -157,6 +161,7 @@ class VoiceSocket:
             self._write,
             user=self._user,
             request_id=self._request_id,
+            revoice=partial(self._revoiced, start.setup),
             observe=services.observe,
             read_ahead=services.read_ahead,
             context_of=services.context_of,
@@ -193,8 +198,7 @@ class VoiceSocket:
         else:
             choice = await services.choose_voice(setup.voice, setup.language, self._user)
             choice = await services.with_text(choice, setup.language, self._request_id)
-        if choice.note:
-            await self._write([voice.voice_message(self._encoder.epoch, choice.name, choice.note)])
+        await self._say_voice(choice)
         return msgspec.structs.replace(
             setup,
             voice=choice.voice,
@@ -202,6 +206,28 @@ class VoiceSocket:
             language=language,
             mentioned=history.recent_text(),
         )
+
+    async def _revoiced(
+        self, asked: call_events.CallSetup, setup: call_events.CallSetup, lease: Lease
+    ) -> call_events.CallSetup:
+        """After the call has moved to another worker: with the voice that a new call would get there."""
+        if self._call is None or self._call.seat.native:
+            return setup
+        services = self._services
+        try:
+            choice = await services.choose_voice(asked.voice, asked.language, self._user)
+            choice = await services.with_text(choice, asked.language, self._request_id, lease)
+        except Problem as problem:
+            log.info("call %s keeps its voice: %s", self._request_id, problem.message)
+            return setup
+        await self._say_voice(choice)
+        return msgspec.structs.replace(setup, voice=choice.voice, sample=choice.sample)
+
+    async def _say_voice(self, choice: VoiceChoice) -> None:
+        """Tell the client that another voice speaks than it asked for, once for each."""
+        if choice.note and choice.name != self._told_voice:
+            self._told_voice = choice.name
+            await self._write([voice.voice_message(self._encoder.epoch, choice.name, choice.note)])
 
     async def _read(self, first: list[str | bytes]) -> None:
         while True:
