@@ -48,7 +48,7 @@ test-omni: ## try an omni engine on real weights (MODEL=FOLDER, ENGINE=minicpmo 
 	@DUOLOGUE_OMNI_MODEL='$(MODEL)' DUOLOGUE_OMNI_ENGINE='$(ENGINE)' DUOLOGUE_OMNI_OPTIONS='$(OPTIONS)' \
 		$(or $(PYTHON),$(BIN)/python) -m pytest -p no:cacheprovider -v tests/engines_extra/test_omni_weights.py $(ARGS)
 
-test-engines: $(RUNTIME) ## try the optional engines of speech, each with its real library, in build/engines (NAMES="whisper kokoro")
+test-engines: $(RUNTIME) ## try the optional engines, each with its real library, in build/engines (NAMES="whisper kokoro")
 	@sh scripts/engines.sh $(NAMES)
 
 check: $(DEVELOPMENT) $(PAGE) ## check format, lint, types, layout and the page's types and size

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Tests the optional speech engines: each extra of the package in its own environment, build/engines/NAME, with its real
+# Tests the optional engines: each extra of the package in its own environment, build/engines/NAME, with its real
 # library, on tiny models that the tests generate. Only packages are downloaded.
 #
-#   scripts/engines.sh [NAME ...]    whisper, kokoro-onnx, kokoro, qwen, pocket; without a name all of them
+#   scripts/engines.sh [NAME ...]    whisper, kokoro-onnx, kokoro, qwen, pocket, omni; without a name all of them
 #
 # Environments are removed after their tests, because two of them are large; KEEP=1 keeps and reuses them. $DUOLOGUE_TORCH is
 # the PyTorch to install ("torch==2.13.0"); the default is the newest CPU build. Exits with 1 if one of them could not be
@@ -42,7 +42,7 @@ make_environment() {
         "$python" -m venv "$place" || return 1
     fi
     case "$1" in
-    kokoro | qwen | pocket) install_torch || return 1 ;;
+    kokoro | qwen | pocket | omni) install_torch || return 1 ;;
     esac
     # Pin the installed PyTorch: the extra alone might replace it by the default build.
     "$place/bin/python" -c 'from importlib.metadata import version; print("torch==" + version("torch"))' \
@@ -51,13 +51,14 @@ make_environment() {
     touch "$place/.done"
 }
 
-[ $# -gt 0 ] || set -- whisper kokoro-onnx kokoro qwen pocket
+[ $# -gt 0 ] || set -- whisper kokoro-onnx kokoro qwen pocket omni
 for name in "$@"; do
     case "$name" in
     whisper | kokoro-onnx | kokoro | pocket) tests="test_$(echo "$name" | tr - _).py" ;;
     qwen) tests=test_qwen_asr.py ;;
+    omni) tests=test_qwen_omni.py ;;
     *)
-        echo "There is no engine $name; choose from whisper, kokoro-onnx, kokoro, qwen and pocket." >&2
+        echo "There is no engine $name; choose from whisper, kokoro-onnx, kokoro, qwen, pocket and omni." >&2
         exit 1
         ;;
     esac

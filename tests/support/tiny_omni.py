@@ -22,6 +22,8 @@ Family = Literal["qwen2_5", "qwen3"]
 FAMILIES: tuple[Family, ...] = ("qwen2_5", "qwen3")
 
 WIDTH = 64
+CODES = 512
+"""Codes of the talker: so many that one which draws them nearly evenly seldom draws the end."""
 CHATML = """\
 {%- for message in messages -%}
 {%- if loop.first and message.role != 'system' -%}{{ '<|im_start|>system\\nYou are a helpful assistant.<|im_end|>\\n' }}{%- endif -%}
@@ -89,7 +91,11 @@ def enliven(model: Any) -> None:
                 parameter.normal_(0.0, 0.02)  # the library leaves those of the talker as the memory was
         for name, parameter in model.thinker.named_parameters():
             if parameter.dim() > 1:
-                parameter.mul_(4.0 if "lm_head" in name or "embed_tokens" in name else 3.0)
+                parameter.mul_(9.0 if "proj2" in name else 4.0 if _is_at_an_end(name) else 3.0)
+
+
+def _is_at_an_end(name: str) -> bool:
+    return "lm_head" in name or "embed_tokens" in name
 
 
 def make_tokenizer(family: Family) -> PreTrainedTokenizerFast:
@@ -178,13 +184,13 @@ def qwen2_5_config(tokenizer: PreTrainedTokenizerFast, *, talker: bool = True) -
         talker_config={
             **text,
             **ids,
-            "vocab_size": 72,
+            "vocab_size": CODES + 8,
             "embedding_size": WIDTH,
             "head_dim": 16,
-            "tts_codec_pad_token_id": 64,
-            "tts_codec_start_token_id": 65,
-            "tts_codec_end_token_id": 66,
-            "tts_codec_mask_token_id": 67,
+            "tts_codec_pad_token_id": CODES,
+            "tts_codec_start_token_id": CODES + 1,
+            "tts_codec_end_token_id": CODES + 2,
+            "tts_codec_mask_token_id": CODES + 3,
             "tts_text_pad_token_id": number("<tts_pad>"),
             "tts_text_start_token_id": number("<tts_text_bos>"),
             "tts_text_end_token_id": number("<tts_text_eod>"),
@@ -196,7 +202,7 @@ def qwen2_5_config(tokenizer: PreTrainedTokenizerFast, *, talker: bool = True) -
                 "num_attention_heads": 4,
                 "head_dim": 16,
                 "emb_dim": 32,
-                "num_embeds": 80,
+                "num_embeds": CODES + 8,
                 "enc_emb_dim": 24,
                 "enc_dim": 16,
                 "enc_channels": [16, 16, 16, 16, 48],
@@ -282,7 +288,7 @@ def qwen3_config(tokenizer: PreTrainedTokenizerFast, *, talker: bool = True) -> 
         },
         talker_config={
             "text_config": {
-                "vocab_size": 1024 + 64 + 8,
+                "vocab_size": 1024 + CODES,
                 "num_hidden_layers": 2,
                 "rope_parameters": rope,
                 **layers,
@@ -290,7 +296,7 @@ def qwen3_config(tokenizer: PreTrainedTokenizerFast, *, talker: bool = True) -> 
                 "shared_expert_intermediate_size": 32,
             },
             "code_predictor_config": {
-                "vocab_size": 64,
+                "vocab_size": CODES,
                 "num_hidden_layers": 2,
                 "num_code_groups": 4,
                 **layers,
@@ -298,18 +304,18 @@ def qwen3_config(tokenizer: PreTrainedTokenizerFast, *, talker: bool = True) -> 
             "num_code_groups": 4,
             "thinker_hidden_size": WIDTH,
             "accept_hidden_layer": 2,
-            "codec_eos_token_id": 70,
-            "codec_nothink_id": 71,
-            "codec_think_bos_id": 72,
-            "codec_think_eos_id": 73,
-            "codec_pad_id": 74,
-            "codec_bos_id": 75,
+            "codec_eos_token_id": CODES + 0,
+            "codec_nothink_id": CODES + 1,
+            "codec_think_bos_id": CODES + 2,
+            "codec_think_eos_id": CODES + 3,
+            "codec_pad_id": CODES + 4,
+            "codec_bos_id": CODES + 5,
             "spatial_merge_size": 2,
-            "speaker_id": {voice: 80 + at for at, voice in enumerate(VOICES["qwen3"])},
+            "speaker_id": {voice: CODES + 8 + at for at, voice in enumerate(VOICES["qwen3"])},
             **ids,
         },
         code2wav_config={
-            "codebook_size": 64,
+            "codebook_size": CODES,
             "hidden_size": WIDTH,
             "num_attention_heads": 4,
             "num_key_value_heads": 4,

@@ -20,7 +20,7 @@ from duologue.config.ui import Ui
 from duologue.config.voice import VoiceSettings
 from duologue.values.fitting import MediaBudget
 
-EngineName = Literal["llama", "remote", "scripted", "minicpmo"]
+EngineName = Literal["llama", "remote", "scripted", "minicpmo", "qwen_omni"]
 
 
 # Ollama, LM Studio, llama-server, vLLM, tabbyAPI, KoboldCpp.
@@ -152,8 +152,10 @@ class WorkerEntry(WorkerSettings):
             sizes |= {"model": self.model or None, "mmproj": self.mmproj or None, "threads": self.threads}
             sizes |= {"gpu_layers": self.gpu_layers, "batch": self.batch}
             sizes |= {"device": None if self.device == "auto" else self.device}
-        elif self.engine == "minicpmo":
+        elif self.engine in ("minicpmo", "qwen_omni"):
             sizes |= {"model": self.model or None, "device": self.device}
+            if self.engine == "qwen_omni":
+                sizes |= {"batch": self.batch}
         return {name: value for name, value in sizes.items() if value is not None} | self.options
 
 

@@ -23,6 +23,7 @@ LANGUAGE_ENGINES: dict[str, tuple[str, str]] = {
     "llama": ("duologue.engines.llama.engine", "load"),
     "remote": ("duologue.engines.openai_remote.engine", "load"),
     "minicpmo": ("duologue.engines.minicpmo.engine", "load"),
+    "qwen_omni": ("duologue.engines.qwen_omni.engine", "load"),
 }
 
 

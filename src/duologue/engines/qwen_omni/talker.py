@@ -1,6 +1,6 @@
 """What the thinker's half of the engine asks of the half that speaks.
 
-`speech/reply_speech` implements it; `reply_steps` and `duplex_view` call it, always in the engine's one thread. All of it blocks. It keeps
+`speech/reply_speech` implements it; `reply_steps` and `held_call` call it, always in the engine's one thread. All of it blocks. It keeps
 nothing in the model's modules, so that several replies may be spoken by turns.
 """
 

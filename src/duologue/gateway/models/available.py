@@ -29,6 +29,7 @@ SIZES: dict[str, tuple[str, ...]] = {
     "llama": ("context", "slots", "threads", "gpu_layers"),
     "remote": ("context", "slots"),
     "scripted": ("context", "slots"),
+    "qwen_omni": ("context", "slots"),
 }
 """The sizes that each engine supports."""
 

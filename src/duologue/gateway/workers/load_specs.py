@@ -146,7 +146,7 @@ def load_spec(entry: WorkerEntry, settings: Settings) -> LoadSpec:
             )
         # Without a name in the settings, the upstream's name for its model is used.
         name = name or entry.upstream.model
-    elif entry.engine == "minicpmo":
+    elif entry.engine in ("minicpmo", "qwen_omni"):
         options["models"] = str(settings.data / "models")
         name = name or Path(entry.model or entry.engine).name
     else:

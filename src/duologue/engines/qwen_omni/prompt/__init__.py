@@ -1,0 +1,1 @@
+"""Prompts of an omni model: texts and media as tokens and positions."""
