@@ -54,7 +54,7 @@ def called(tab: Tab, line: Line) -> None:
 def test_a_call_belongs_to_the_chat_and_sends_what_is_heard(tab: Tab, line: Line) -> None:
     called(tab, line)
     start = line.of("start")[0]
-    assert start["features"] == ["pause", "played"]
+    assert start["features"] == ["pause", "played", "units"]
     assert tab.page.url.endswith(f"#/c/{start['conversation_id']}")
     before = line.heard
     tab.page.wait_for_timeout(1000)

@@ -13,7 +13,7 @@ import type { CallSocket, OpenSocket } from "./socket";
 import { MicrophoneError, type MicrophoneFault } from "../audio/microphone";
 import { Playback } from "./playback";
 import type { PlayoutReport } from "../audio/playout";
-import { type CallStart, type CallState, type ClientMessage, readMessage, type ServerMessage, startMessage } from "./protocol";
+import { type CallStart, type CallState, type ClientMessage, readMessage, type ServerMessage, startMessage, type UnitFigures } from "./protocol";
 import { PendingApprovals } from "./pending_approvals.svelte";
 import { OUTPUT_RATE } from "../audio/samples";
 import { CallVideo, type VideoDevices, type VideoSource } from "../video/call_video.svelte";
@@ -70,6 +70,7 @@ export class Call {
   #wantsRecording = false;
   #recorded = $state(false);
   #otherVoice = $state.raw<string | null>(null);
+  #unit = $state.raw<UnitFigures | null>(null);
   readonly #approvals = new PendingApprovals();
   #playbackPosition = $state.raw<{ readonly reply: number; readonly heard: number } | null>(null);
   /** Something was said or typed, so the conversation is worth keeping. */
@@ -167,6 +168,11 @@ export class Call {
   /** The voice that speaks instead of the one that was asked for, empty if its name is unknown; null: that one speaks. */
   get otherVoice(): string | null {
     return this.#otherVoice;
+  }
+
+  /** Figures of the last piece of the call that a model answered which holds it by itself; null for other models. */
+  get unit(): UnitFigures | null {
+    return this.#unit;
   }
 
   /** The approval the reply waits for. */
@@ -327,6 +333,7 @@ export class Call {
   #discardOutput(): void {
     this.#recorded = false;
     this.#otherVoice = null;
+    this.#unit = null;
     this.#playback.reset();
     this.video.onConnectionLost();
     this.#captions = this.#captions.withConnectionLost((reply) => this.heardMs(reply));
@@ -369,6 +376,9 @@ export class Call {
         return this.#onRecording(message.on, message.reason);
       case "voice":
         this.#otherVoice = message.voice;
+        return;
+      case "unit":
+        this.#unit = message.unit;
         return;
       case "history":
         return this.#deps.onConversationChanged();

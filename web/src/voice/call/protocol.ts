@@ -20,6 +20,12 @@ export interface CaptionWord {
   readonly to?: number;
 }
 
+/** Tokens in the model's cache, and milliseconds from the end of the piece to the model's answer to it. */
+export interface UnitFigures {
+  readonly cached: number;
+  readonly late: number;
+}
+
 export type ServerMessage =
   | { readonly type: "status"; readonly epoch: number; readonly state: CallState }
   | { readonly type: "transcript"; readonly epoch: number; readonly turn: number; readonly text: string; readonly final: boolean; readonly understood: boolean }
@@ -37,6 +43,8 @@ export type ServerMessage =
   | { readonly type: "queued"; readonly epoch: number; readonly position: number; readonly wait: number | null }
   | { readonly type: "queue_done"; readonly epoch: number }
   | { readonly type: "recording"; readonly epoch: number; readonly on: boolean; readonly reason: string }
+  /** A model that holds the call by itself has heard and seen a piece of it. */
+  | { readonly type: "unit"; readonly epoch: number; readonly unit: UnitFigures }
   /** Another voice speaks than was asked for; empty while its name is unknown. */
   | { readonly type: "voice"; readonly epoch: number; readonly voice: string };
 
@@ -139,6 +147,8 @@ function callMessage(fields: JsonObject, epoch: number): ServerMessage | null {
       return { type, epoch };
     case "recording":
       return { type, epoch, on: fields["on"] === true, reason: text(fields["reason"]) };
+    case "unit":
+      return { type, epoch, unit: { cached: nonNegative(fields["kv_cache_length"]) ?? 0, late: nonNegative(fields["late_ms"]) ?? 0 } };
     case "voice":
       return { type, epoch, voice: text(fields["voice"]) };
     default:
@@ -155,11 +165,11 @@ function captionWords(value: unknown): CaptionWord[] {
   return [{ text: text(fields["text"]), start, end, ...(at !== null && to !== null && at >= 0 && to >= at ? { at, to } : {}) }];
 }
 
-/** The first message of a call. `features`: this client can pause and resume, and reports what was played. */
+/** The first message of a call. `features`: this client can pause and resume, reports what was played, and shows the figures of units. */
 export function startMessage({ conversation, model, voice, speed, language, record = false }: CallStart): string {
   return JSON.stringify({
     type: "start",
-    features: ["pause", "played"],
+    features: ["pause", "played", "units"],
     ...(conversation === null ? {} : { conversation_id: conversation }),
     ...(model === "" ? {} : { model }),
     ...(voice === "" ? {} : { voice }),

@@ -118,7 +118,7 @@ describe("a call", () => {
     expect(done[0]).toBe("listen ");
     expect(call.phase).toBe("connecting");
     server().listener.onOpen();
-    expect(server().messages[0]).toMatchObject({ type: "start", features: ["pause", "played"], conversation_id: "c1", voice: "v" });
+    expect(server().messages[0]).toMatchObject({ type: "start", features: ["pause", "played", "units"], conversation_id: "c1", voice: "v" });
     server().send("status", { state: "listening" });
     expect([call.phase, call.state, call.conversation]).toEqual(["live", "listening", "c1"]);
     await settle();
@@ -533,6 +533,15 @@ describe("the camera", () => {
     await call.video.turnOn("camera");
     server().send("error", { code: "modality_unsupported", message: "The model takes no pictures." });
     expect([call.phase, call.video.phase, call.video.problem, call.notice]).toEqual(["live", "failed", "The model takes no pictures.", ""]);
+  });
+
+  it("has the figures of a model that holds the call by itself, for as long as the connection", async () => {
+    await connected();
+    expect(call.unit).toBe(null);
+    server().send("unit", { kv_cache_length: 500, late_ms: 12 });
+    expect(call.unit).toEqual({ cached: 500, late: 12 });
+    server().listener.onClose(1006, "");
+    expect(call.unit).toBe(null);
   });
 
   it("is remembered for another try where there was no microphone", async () => {

@@ -14,6 +14,7 @@ describe("a message of the server", () => {
     expect(read({ type: "queue_update", epoch: 0, position: 2, estimated_wait_s: 12.5 })).toEqual({ type: "queued", epoch: 0, position: 2, wait: 12.5 });
     expect(read({ type: "queued", position: 1, estimated_wait_s: null })).toMatchObject({ wait: null });
     expect(read({ type: "voice", epoch: 0, voice: "low", voice_note: "No such voice." })).toEqual({ type: "voice", epoch: 0, voice: "low" });
+    expect(read({ type: "unit", epoch: 0, unit: 3, kv_cache_length: 1200, late_ms: 80.5, is_listen: true })).toEqual({ type: "unit", epoch: 0, unit: { cached: 1200, late: 80.5 } });
     expect(read({ type: "error", epoch: 0, code: "busy", message: "No.", param: null })).toEqual({ type: "error", epoch: 0, code: "busy", message: "No.", param: "" });
   });
 
@@ -48,7 +49,7 @@ describe("a message of the server", () => {
 describe("the beginning of a call", () => {
   it("says what this client can, and only what was chosen", () => {
     const plain = { conversation: null, model: "", voice: "", speed: 1, language: "" } as const;
-    expect(JSON.parse(startMessage(plain))).toEqual({ type: "start", features: ["pause", "played"] });
+    expect(JSON.parse(startMessage(plain))).toEqual({ type: "start", features: ["pause", "played", "units"] });
     expect(JSON.parse(startMessage({ ...plain, conversation: "c1", model: "m", voice: "v", speed: 1.5, language: "de" }))).toMatchObject({
       conversation_id: "c1",
       model: "m",

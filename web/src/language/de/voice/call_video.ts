@@ -27,4 +27,6 @@ export const callVideo: CallVideoWords = {
   size: "Größe",
   skipped: "Ausgelassen",
   skippedFrames: (frames) => (frames === 1 ? "1 Bild, weil die Verbindung langsam ist" : `${frames} Bilder, weil die Verbindung langsam ist`),
+  cached: "Genutzter Kontext",
+  late: "Reaktionszeit",
 };

@@ -31,6 +31,8 @@ const english = {
   size: "Size",
   skipped: "Skipped",
   skippedFrames: (frames: number) => (frames === 1 ? "1 frame, because the connection is slow" : `${frames} frames, because the connection is slow`),
+  cached: "Context used",
+  late: "Response time",
 };
 
 export type CallVideoWords = typeof english;

@@ -27,4 +27,6 @@ export const callVideo: CallVideoWords = {
   size: "Tamaño",
   skipped: "Omitidas",
   skippedFrames: (frames) => (frames === 1 ? "1 imagen, porque la conexión es lenta" : `${frames} imágenes, porque la conexión es lenta`),
+  cached: "Contexto usado",
+  late: "Tiempo de respuesta",
 };

@@ -27,4 +27,6 @@ export const callVideo: CallVideoWords = {
   size: "Taille",
   skipped: "Ignorées",
   skippedFrames: (frames) => (frames === 1 ? "1 image, car la connexion est lente" : `${frames} images, car la connexion est lente`),
+  cached: "Contexte utilisé",
+  late: "Temps de réaction",
 };
