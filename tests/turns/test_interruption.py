@@ -55,7 +55,8 @@ def test_while_it_goes_on(evidence: Evidence, verdict: Verdict) -> None:
         (sound(0.4, 0.3, "ah", stop_word="no"), "confirm"),
         (sound(0.4, 0.3, "the", stop_word="stop"), "confirm"),
         (sound(0.4, 0.3, stop_word="stop"), "confirm"),
-        (sound(0.2, 0.3, understood=False, stop_word="no"), "not_understood"),
+        (sound(0.2, 0.3, understood=False, stop_word="no"), "confirm"),
+        (sound(0.1, 0.3, understood=False, stop_word="no"), "not_understood"),
         (sound(0.4, 0.3, "no way", stop_word="no"), "backchannel"),
         (sound(0.4, 0.3, "i know", stop_word="no"), "backchannel"),
         (sound(0.4, 0.3, understood=False, stop_word="no", murmur=True), "not_understood"),
@@ -161,3 +162,22 @@ def test_a_stop_is_not_the_rest_of_a_question() -> None:
 def test_what_is_kept_or_typed_does_not_go_on() -> None:
     assert not continues_it(turn(11.0), CallerTurn(1, 1, end=seconds(10), text="x", committed=True))
     assert not continues_it(turn(11.0), CallerTurn(1, 1, end=seconds(10), text="x", typed=True))
+
+
+@pytest.mark.parametrize(
+    ("evidence", "verdict"),
+    [
+        (sound(0.2, 0.2), None),
+        (sound(0.2, 0.3, final=True, understood=False), "not_understood"),
+        (sound(0.2, 0.3, final=True), "noise"),
+        (sound(0.2, 0.3, final=True, stop_word="stop"), "confirm"),
+        (sound(0.2, 0.3, "cup", final=True), "noise"),
+        (sound(0.2, 0.3, "stop", final=True), "confirm"),
+        (sound(0.2, 0.3, "yes", final=True, question_pending=True), "confirm"),
+        (sound(0.4, 0.3, "cup", final=True), "confirm"),
+    ],
+)
+def test_a_burst_is_judged_by_its_transcript_where_stop_words_are_spotted(
+    evidence: Evidence, verdict: Verdict
+) -> None:
+    assert judge(evidence, structs.replace(PAUSING, spots_stop_words=True)) == verdict

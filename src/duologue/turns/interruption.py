@@ -31,7 +31,10 @@ SHORT = 3
 THREE_WORDS = seconds(0.75)
 """Speech after which any three words are a turn: a backchannel of that length has fewer."""
 BURST = seconds(0.25)
-"""Sound up to this length without a word is a cough or a click."""
+"""Sound up to this length without a word is a cough or a click, unless a word that asks to stop was spotted in it: of a "stop" of half a
+second the detector may take 0.2 s for speech."""
+SPOTTED = seconds(0.15)
+"""Speech needed before such a word is believed. None was spotted in 80 coughs and hums (`engines/sphinx/stop_words.py`)."""
 ACKNOWLEDGING = seconds(1.2)
 """Speech longer than this is not a backchannel, whatever its words."""
 
@@ -102,7 +105,7 @@ def _speaks_up(evidence: Evidence, language: str) -> bool:
 
 def _judge_sound(evidence: Evidence, settings: TurnSettings) -> Verdict:
     if evidence.silence >= settings.lull and evidence.spoken <= BURST:
-        return "noise"
+        return None if settings.spots_stop_words else "noise"
     if evidence.murmur or evidence.faint:
         return None
     # A client that cannot pause may hear itself, and its echo lasts as long as the reply.
@@ -115,6 +118,8 @@ def _judge_final(evidence: Evidence, settings: TurnSettings) -> Verdict:
         return "confirm"
     if not evidence.understood:
         return "not_understood"
+    if settings.spots_stop_words and _is_burst(evidence, settings.language):
+        return "noise"
     if not words_of(evidence.text) or (evidence.murmur and not takes_turn(evidence.text, settings.language)):
         return "noise"
     quietly = evidence.faint and not takes_turn(evidence.text, settings.language)
@@ -128,10 +133,16 @@ def _judge_final(evidence: Evidence, settings: TurnSettings) -> Verdict:
     return "confirm"
 
 
+def _is_burst(evidence: Evidence, language: str) -> bool:
+    """Whether it is as short as a cough, so that other words than those that stop us are a misrecognised one."""
+    short = evidence.spoken <= BURST and not evidence.question_pending
+    return short and not takes_turn(evidence.text, language)
+
+
 def asks_to_stop(evidence: Evidence, language: str) -> bool:
     """Whether a word that asks to stop was spotted, and the text says nothing against it: a recogniser that expects sentences
     takes "stop" for an "ah", or understands nothing. Two words are believed, because "no" is in "no way" and in "i know"."""
-    if not evidence.stop_word or evidence.spoken < OPENS or evidence.murmur or evidence.faint:
+    if not evidence.stop_word or evidence.spoken < SPOTTED or evidence.murmur or evidence.faint:
         return False
     words = words_of(evidence.text)
     says_little = len(words) == 1 and (

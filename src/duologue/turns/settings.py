@@ -34,6 +34,9 @@ class TurnSettings(Struct, frozen=True):
     """False: push to talk."""
     by_sound: bool = False
     """The voice can estimate from the sound whether a turn is complete."""
+    spots_stop_words: bool = False
+    """The recogniser spots words that ask to stop, in however short a sound: a burst is judged by its final transcript, which comes
+    at once."""
     overheard: Overheard = "keep"
     """What speech during an uninterruptible reply becomes: the next turn, or nothing."""
 

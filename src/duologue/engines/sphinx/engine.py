@@ -104,6 +104,7 @@ class PocketsphinxRecogniser:
     languages = ("en",)
     partial_results = True
     word_timestamps = True
+    spots_stop_words = True
     limitation = LIMITED
 
     def __init__(self, pool: DecoderPool, decoders: int) -> None:

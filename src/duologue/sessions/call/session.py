@@ -62,7 +62,10 @@ async def call(
     detector = await engines.batcher.open(detector_engine)
     style = voice_style(speaker, setup.voice, setup.speed, setup.language, setup.sample)
     settings = msgspec.structs.replace(
-        TurnSettings.of(setup), language=style.language, by_sound=engines.turn_end is not None
+        TurnSettings.of(setup),
+        language=style.language,
+        by_sound=engines.turn_end is not None,
+        spots_stop_words=bool(getattr(engines.recogniser, "spots_stop_words", False)),
     )
     machine = RenumberedMachine(machine or TurnMachine(settings), setup)
     parts = CallParts(
