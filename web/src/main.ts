@@ -55,13 +55,14 @@ const documentModeOf = ({ mime, given }: Attachment) => documentModeFor(mime, gi
 const writesDown = () => server.capabilities?.features?.["transcription"] ?? false;
 const fits = new MediaFits((blob, model) => fetchFit(browserFetch, blob, model));
 const upload = uploader(browserFetch);
-const attachments = new Attachments(browser, (file, progress) => upload(file, progress, chat.temporary), {
+const attachments: Attachments = new Attachments(browser, (file, progress) => upload(file, progress, chat.temporary), {
   limits: () => server.capabilities?.limits ?? {},
   isSupported: (item) => {
     if (item.resource !== undefined) return true;
     const input = { mime: item.mime, given: documentModeOf(item), scan: item.scan };
     const fit = requiredModality(input) === null || isPdf(item) ? null : fits.get(item.blob, answering()?.name);
-    return fit === null ? accepts(answering(), input, writesDown()) : fit.became !== "refused";
+    if (fit === null) return accepts(answering(), input, writesDown());
+    return fit.became !== "refused" && !fits.beyondRoom(attachments.items, answering()?.name).keys.has(item.key);
   },
   documentMode: documentModeOf,
   reportProblem: (sentence) => notices.show(sentence),

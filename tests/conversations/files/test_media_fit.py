@@ -54,6 +54,7 @@ async def test_sound_becomes_text_where_there_is_a_recogniser(fit):
     assert (said.kind, said.became) == ("audio", "text")
     heard = await fit(wav(), ALL, hears=True)
     assert (heard.became, heard.seconds > 0, heard.tokens > 0) == ("kept", True, True)
+    assert heard.most_seconds > heard.seconds
     note = video("video/webm", 1, pictures=False)
     assert (await fit(note, READS, hears=True)).became == "text", "a browser's recording of sound alone"
     assert (await fit(note, READS)).code == "modality_unsupported"

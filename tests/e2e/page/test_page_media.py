@@ -14,7 +14,7 @@ import pypdfium2  # type: ignore[import-untyped]
 import pytest
 from playwright.sync_api import Locator, Route, expect
 from tests.e2e.conftest import Server
-from tests.support.sample_files import drawing, encoded
+from tests.support.sample_files import drawing, encoded, tone, wav_file
 from tests.support.sample_videos import video
 from tests.support.tabs import Tab
 
@@ -126,6 +126,28 @@ def test_a_file_that_only_the_server_knows_to_be_unfit_says_so_too(
     attach(tab, "walk.webm", "video/webm", clip)
     expect(files(tab).get_by_role("alert")).to_have_text("The model seer takes text.")
     expect(tab.button("Send")).to_be_disabled()
+
+
+def test_more_sound_than_a_model_hears_in_one_message_is_said_when_it_is_attached(
+    visit: Callable[..., Tab],
+) -> None:
+    tab = visit()
+    tab.capabilities(
+        models=[SEER | {"name": "hears", "modalities": ["text", "audio"]}], default_model="hears"
+    )
+    heard = {"kind": "audio", "became": "kept", "seconds": 1000.0, "most_seconds": 1800.0, "tokens": 25_000}
+    tab.fulfil("**/fit?model=hears", heard)
+    tab.open()
+    for number in (1, 2):
+        sound = wav_file(tone(16_000, 0.2, 200 * number))
+        attach(tab, f"part {number}.wav", "audio/wav", sound)
+    expect(files(tab).first).to_contain_text("16:40")
+    expect(files(tab).last.get_by_role("alert")).to_have_text(
+        re.compile("hears can hear up to 30.min of sound in one message, so this will be left out.")
+    )
+    expect(files(tab).first.get_by_role("alert")).to_have_count(0)
+    tab.button("Remove part 1.wav").click()
+    expect(files(tab).get_by_role("alert")).to_have_count(0)
 
 
 def test_the_server_itself_counts_the_tokens_of_a_text(tab: Tab) -> None:

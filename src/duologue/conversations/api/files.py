@@ -147,7 +147,7 @@ def _add_views(
     ) -> Response:
         """`became`: `kept`, `resized`, `text` (sound written down, or a document), `frames` or `frames_and_sound` (a video), or `refused`
         with `code` and `message`. `frames` pictures of `pixels` pixels each, about `tokens` tokens; `seconds`, `width` and `height` are
-        the file's own. Measuring a long sound or a PDF takes up to a few seconds."""
+        the file's own. `most_seconds`: of sound that is kept, what all sounds of one message may have together. Measuring a long sound or a PDF takes up to a few seconds."""
         card = resolve(model)
         return answer(await media_fit(blobs, limits, user_of(request), hash, card, hears=hears()))
 

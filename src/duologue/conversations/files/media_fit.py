@@ -29,7 +29,8 @@ WORDS_A_SECOND = 4
 
 class MediaFit(Struct, frozen=True):
     """`kind`: image, audio, video, document or other. `became`: what the model gets. `seconds`, `width` and `height` are the file's own;
-    `frames` pictures of `pixels` pixels each reach the model, for about `tokens` tokens. `code` and `message`: why it is refused."""
+    `frames` pictures of `pixels` pixels each reach the model, for about `tokens` tokens. `code` and `message`: why it is refused.
+    `most_seconds`: of sound that the model hears, what all sounds of one message may have together."""
 
     kind: str
     became: Literal["kept", "resized", "text", "frames", "frames_and_sound", "refused"] = "kept"
@@ -41,6 +42,7 @@ class MediaFit(Struct, frozen=True):
     tokens: int = 0
     code: str = ""
     message: str = ""
+    most_seconds: float = 0.0
 
 
 async def media_fit(
@@ -74,10 +76,11 @@ async def media_fit(
         if treatment == "transcribe":
             return MediaFit(kind, "text", seconds, tokens=math.ceil(seconds * WORDS_A_SECOND))
         budget = limits.media_budget()
-        if seconds > fitting.sound_budget(card.context, budget).most:
+        most = fitting.sound_budget(card.context, budget).most
+        if seconds > most:
             sentence = fitting.too_long_sentence(seconds, card, budget)
             return MediaFit(kind, "refused", seconds, code=fitting.TOO_LONG, message=sentence)
-        return MediaFit(kind, "kept", seconds, tokens=fitting.sound_tokens(seconds))
+        return MediaFit(kind, "kept", seconds, tokens=fitting.sound_tokens(seconds), most_seconds=most)
     except (BadRequest, TooLarge) as problem:
         return MediaFit(kind, "refused", code=problem.code, message=problem.message)
 

@@ -19,6 +19,20 @@ export class MediaFits {
     return model === undefined ? null : (this.#fits.get(keyOf(blob, model)) ?? null);
   }
 
+  /** The keys of the sounds that are too much together with those before them, and the seconds that there is room for. */
+  beyondRoom(items: readonly { readonly key: string; readonly blob: string }[], model: string | undefined): { readonly keys: ReadonlySet<string>; readonly seconds: number } {
+    const keys = new Set<string>();
+    let [used, room] = [0, 0];
+    for (const { key, blob } of items) {
+      const { kind, became, seconds = 0, most_seconds: most = 0 } = this.get(blob, model) ?? {};
+      if (kind !== "audio" || became !== "kept" || most === 0) continue;
+      room = most;
+      if (used + seconds > most) keys.add(key);
+      else used += seconds;
+    }
+    return { keys, seconds: room };
+  }
+
   /** Asks the server, unless it was asked. An answer that did not come is asked for again the next time. */
   async need(blob: string, model: string): Promise<void> {
     const key = keyOf(blob, model);

@@ -12,6 +12,8 @@ export interface MediaFit {
   readonly frames?: number;
   /** An estimate. */
   readonly tokens?: number;
+  /** Of sound that the model hears: what all sounds of one message may have together. */
+  readonly most_seconds?: number;
   /** Why it is refused. */
   readonly code?: string;
   readonly message?: string;

@@ -43,4 +43,14 @@ describe("what a model gets of a file", () => {
     await fits.need("0", "one");
     expect(fits.get("0", "one")).toEqual(KEPT);
   });
+
+  it("has room for so much sound in one message, and the rest is named", async () => {
+    const heard: MediaFit = { kind: "audio", became: "kept", seconds: 700, most_seconds: 1800 };
+    const all: Readonly<Record<string, MediaFit>> = { a: heard, picture: KEPT, b: heard, long: heard, short: { ...heard, seconds: 300 }, words: { kind: "audio", became: "text", seconds: 9000 } };
+    fits = new MediaFits(async (blob) => ({ kind: "ok", value: all[blob]! }));
+    for (const blob of Object.keys(all)) await fits.need(blob, "one");
+    const items = Object.keys(all).map((blob) => ({ key: `${blob}!`, blob }));
+    expect(fits.beyondRoom(items, "one")).toEqual({ keys: new Set(["long!"]), seconds: 1800 });
+    expect(fits.beyondRoom(items, "two")).toEqual({ keys: new Set(), seconds: 0 });
+  });
 });

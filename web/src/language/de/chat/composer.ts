@@ -81,6 +81,7 @@ export const composer: ComposerWords = {
   given: { auto: "Automatisch", text: "Text", pages: "Seitenbilder" },
   givenDetails: { auto: "Der Server entscheidet", text: "Nur der Text", pages: "Ein Bild pro Seite" },
   cannotTake: (model, what) => `${model} versteht keine ${what}. Die Datei wird weggelassen.`,
+  tooMuchSound: (model, time) => `${model} kann in einer Nachricht höchstens ${time} Ton hören. Diese Datei wird weggelassen.`,
   kinds: { image: "Bilder", audio: "Audiodateien", video: "Videos" },
   giveText: "Als Text senden",
   askOther: (model) => `Zu ${model} wechseln`,

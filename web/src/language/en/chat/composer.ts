@@ -75,6 +75,7 @@ const english = {
   given: { auto: "Automatic", text: "Text", pages: "Page images" },
   givenDetails: { auto: "The server decides", text: "Its text only", pages: "An image of each page" },
   cannotTake: (model: string, what: string) => `${model} can’t use ${what}, so this will be left out.`,
+  tooMuchSound: (model: string, time: string) => `${model} can hear up to ${time} of sound in one message, so this will be left out.`,
   kinds: { image: "images", audio: "audio", video: "videos" },
   giveText: "Send as text",
   askOther: (model: string) => `Switch to ${model}`,

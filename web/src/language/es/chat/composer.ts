@@ -75,6 +75,7 @@ export const composer: ComposerWords = {
   given: { auto: "Automático", text: "Texto", pages: "Imágenes de las páginas" },
   givenDetails: { auto: "Decide el servidor", text: "Solo su texto", pages: "Una imagen de cada página" },
   cannotTake: (model, what) => `${model} no admite ${what}, así que se omitirá.`,
+  tooMuchSound: (model, time) => `${model} puede oír como máximo ${time} de sonido en un mensaje, así que este archivo se omitirá.`,
   kinds: { image: "imágenes", audio: "audio", video: "videos" },
   giveText: "Enviar como texto",
   askOther: (model) => `Cambiar a ${model}`,
