@@ -81,6 +81,21 @@ def test_the_server_says_that_a_model_holds_calls_and_sees(omni: Server):
     assert modes["audio_duplex"]["cascade"]
 
 
+def test_a_chat_is_spoken_by_the_model_itself_in_the_voice_that_was_asked_for(omni: Server):
+    voices = httpx.get(f"{omni.url}/v1/audio/voices", timeout=60).json()["models"][0]["voices"]
+    sounds = []
+    for voice in voices[:2]:
+        body = {
+            "messages": [{"role": "user", "content": "/say hello"}],
+            "modalities": ["text", "audio"],
+            "audio": {"voice": voice, "format": "wav"},
+        }
+        answer = httpx.post(f"{omni.url}/v1/chat/completions", json=body, timeout=120).json()
+        sounds.append(base64.b64decode(answer["choices"][0]["message"]["audio"]["data"]))
+    assert all(len(sound) > 5000 for sound in sounds)
+    assert sounds[0] != sounds[1]
+
+
 def test_a_duplex_session_is_answered_by_the_model_while_its_chats_wait(omni: Server):
     sound = question(omni)
     with (

@@ -8,6 +8,7 @@ import pytest
 
 from duologue.config.settings import LimitSettings
 from duologue.errors import BadRequest, EngineFailed, ModelNotFound, NotFound, TooLarge
+from duologue.values.requests import ModelCard
 from duologue.values.speech import SpeechCard, SpeechEngineStatus, SpeechRequest, Voice
 from duologue.wire.speech import (
     VOICES,
@@ -130,9 +131,14 @@ def test_the_voices_are_listed_with_the_default_and_openais_names():
     assert json.loads(voice_list(None)) == {
         "voices": [],
         "custom": [],
+        "models": [],
         "default": "",
         "aliases": {},
     }
+    singer = ModelCard("singer", "scripted", 9, outputs=("text", "audio"), voices=("clear",), clones=True)
+    assert json.loads(voice_list(None, models=[ModelCard("mini", "scripted", 9), singer]))["models"] == [
+        {"model": "singer", "voices": ["clear"], "clones": True}
+    ]
 
 
 def test_the_models_are_listed_under_all_their_names():

@@ -336,7 +336,7 @@ class Gateway:
             "limits": settings.limits,
             "speech": self.speech,
         }
-        app.include_router(audio.router(self.speech, limits=settings.limits))
+        app.include_router(audio.router(self.speech, limits=settings.limits, models=self.models.cards))
         references = MediaReferences(settings.limits, guard)
         app.include_router(
             chat_completions.router(self.generate, self.models, references=references, **shared)

@@ -469,6 +469,8 @@ def model_entry(card: ModelCard, created: int, alias: str = "") -> dict[str, Any
         "modalities": list(card.modalities),
         "untold": list(card.untold),
         "outputs": list(card.outputs),
+        "voices": list(card.voices),
+        "clones": card.clones,
         "capabilities": list(card.verbs),
         "sampling": list(card.sampling),
         "defaults": dict(card.defaults),

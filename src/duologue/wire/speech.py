@@ -17,6 +17,7 @@ from pydantic import BeforeValidator, Field, JsonValue
 
 from duologue.errors import BadRequest, ModelNotFound, NotFound, TooLarge
 from duologue.values.custom_voice import CustomVoice
+from duologue.values.requests import ModelCard
 from duologue.values.speech import SpeechCard, SpeechEngineStatus, SpeechRequest, Voice
 from duologue.wire.collected_reply import broken_off
 from duologue.wire.validation import MEGABYTE, Body, RequestLimits
@@ -160,8 +161,14 @@ def _engine(kind: Literal["speaker", "recogniser"], card: SpeechCard | None) -> 
     return card.speaker if kind == "speaker" else card.recogniser
 
 
-def voice_list(card: SpeechCard | None, default: str = "", custom: Iterable[CustomVoice] = ()) -> bytes:
-    """The body of GET /v1/audio/voices. `custom`: the recorded voices that the user may speak with."""
+def voice_list(
+    card: SpeechCard | None,
+    default: str = "",
+    custom: Iterable[CustomVoice] = (),
+    models: Iterable[ModelCard] = (),
+) -> bytes:
+    """The body of GET /v1/audio/voices. `custom`: the recorded voices that the user may speak with; `models`: those that speak
+    themselves."""
     voices = card.voices if card is not None else ()
     custom = list(custom)
     if voices and default not in {*(voice.name for voice in voices), *(voice.id for voice in custom)}:
@@ -178,6 +185,11 @@ def voice_list(card: SpeechCard | None, default: str = "", custom: Iterable[Cust
                 for voice in voices
             ],
             "custom": [{"id": voice.id, "name": voice.name, "shared": voice.shared} for voice in custom],
+            "models": [
+                {"model": model.name, "voices": model.voices, "clones": model.clones}
+                for model in models
+                if "audio" in model.outputs
+            ],
             "default": default or (card.default_voice if card is not None else ""),
             "aliases": {
                 name: resolve_voice(name, card, default)

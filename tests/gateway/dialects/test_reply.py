@@ -111,11 +111,79 @@ async def test_who_asks_for_a_voice_of_this_server_gets_that_one() -> None:
     assert len(seats.requests) == 1
 
 
-def test_a_recording_is_imitated_here() -> None:
+def test_a_recording_is_imitated_here_unless_the_model_can() -> None:
     service = SpeechService(Seats())
+    assert service.leaves_speaking_to(SINGER, SpeechRequest(open=True, sample=VoiceSample(b"")))
     assert service.leaves_speaking_to(OMNI, SpeechRequest(open=True))
     assert not service.leaves_speaking_to(OMNI, SpeechRequest(open=True, sample=VoiceSample(b"")))
     assert not service.leaves_speaking_to(MINI, SpeechRequest(open=True))
+
+
+SINGER = ModelCard(
+    "singer",
+    "scripted",
+    2048,
+    outputs=("text", "audio"),
+    voices=("clear", "deep"),
+    clones=True,
+    verbs=("duplex",),
+)
+SAMPLE = AudioPart(array("f", [0.1, -0.1] * 16000).tobytes())
+
+
+async def spoken_by(
+    card: ModelCard, asked: SpeechRequest, recording: AudioPart | None = None
+) -> tuple[ChatRequest, VoiceChoice | None]:
+    """The request that the model is sent, and whose voice the client is told of."""
+    generate = FakeGenerate(words("Hi."))
+    pipeline = ReplyPipeline(generate, SpeechService(Seats()))
+    speech, choice = await pipeline.choose_voice(card, asked, (), "anna", recording)
+    async with pipeline.run(pipeline.plan(card, HELLO, speech)) as batches:
+        async for _ in batches:
+            pass
+    return generate.requests[0], choice
+
+
+async def test_a_model_speaks_with_its_own_voices_by_name() -> None:
+    request, choice = await spoken_by(SINGER, SpeechRequest(voice="deep", open=True))
+    assert (request.speak_as, request.speak_like, choice) == ("deep", None, VoiceChoice("deep", None, "deep"))
+    request, choice = await spoken_by(SINGER, SpeechRequest(open=True))
+    assert choice is not None
+    assert (request.speak_as, choice.name) == ("", "clear")
+
+
+async def test_a_voice_that_the_model_has_not_is_told_and_its_own_speaks() -> None:
+    request, choice = await spoken_by(SINGER, SpeechRequest(voice="alloy", open=True))
+    assert choice is not None
+    assert (request.speak_as, choice.name) == ("", "clear")
+    assert "no voice 'alloy'" in choice.note
+
+
+async def test_a_model_that_can_imitates_a_recording_itself() -> None:
+    request, choice = await spoken_by(SINGER, SpeechRequest(open=True), SAMPLE)
+    assert request.speak_like is not None
+    assert len(request.speak_like.pcm) == 2 * 2 * 16000
+    assert request.speak_as == ""
+    assert choice is not None
+    assert choice.sample == request.speak_like
+
+
+async def test_where_only_the_server_can_its_voice_speaks_and_where_nobody_can_the_model_does() -> None:
+    mute = msgspec.structs.replace(SINGER, clones=False)
+    asked = SpeechRequest(open=True)
+    ready = SpeechEngineStatus("ready")
+    cloning = Seats(
+        card=SpeechCard(detector=ready, recogniser=ready, speaker=ready, voices=CARD.voices, clones=True)
+    )
+    pipeline = ReplyPipeline(FakeGenerate(words("Hi.")), SpeechService(cloning))
+    speech, _ = await pipeline.choose_voice(mute, asked, (), "anna", SAMPLE)
+    assert speech is not None
+    assert speech.sample is not None
+    assert pipeline.plan(mute, HELLO, speech).request.speak_as is None
+    request, choice = await spoken_by(mute, asked, SAMPLE)
+    assert (request.speak_as, request.speak_like) == ("", None)
+    assert choice is not None
+    assert "cannot imitate a recording" in choice.note
 
 
 async def test_a_model_that_speaks_only_writes_where_nobody_asked_for_sound() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from typing import Any, Protocol
 
@@ -34,6 +34,7 @@ from duologue.request_parsing import parsing
 from duologue.threads import encoding
 from duologue.values.audio import SPOKEN_RATE, samples
 from duologue.values.call_events import ReplyAudio
+from duologue.values.requests import ModelCard
 from duologue.values.speech import SpeechRequest, TranscriptionRequest
 from duologue.wire import transcripts
 from duologue.wire.speech import SpeechBody, SpeechFinished, SpeechStream, check_model, model_list, voice_list
@@ -61,11 +62,14 @@ class AudioLimits(RequestLimits, Protocol):
 
 
 def router(
-    speech: SpeechService, *, limits: AudioLimits, clock: Callable[[], float] = time.time
+    speech: SpeechService,
+    *,
+    limits: AudioLimits,
+    clock: Callable[[], float] = time.time,
+    models: Callable[[], Sequence[ModelCard]] = tuple,
 ) -> APIRouter:
-    """The endpoints. `clock` gives seconds since 1970."""
+    """The endpoints. `clock` gives seconds since 1970; `models` gives those that are loaded, of which some speak themselves."""
     routes = APIRouter(prefix="/v1", tags=["Speech"])
-    started = int(clock())
 
     @routes.post("/audio/speech", openapi_extra=json_body(SpeechBody, "audio/mpeg"), summary="Speak a text")
     async def create_speech(request: Request) -> Response:
@@ -128,18 +132,23 @@ def router(
             "model for the translation."
         )
 
+    _add_lists(routes, speech, models, int(clock()))
+    return routes
+
+
+def _add_lists(
+    routes: APIRouter, speech: SpeechService, models: Callable[[], Sequence[ModelCard]], started: int
+) -> None:
     @routes.get("/voices", include_in_schema=False)
     @routes.get("/audio/voices", summary="List the voices")
     async def list_voices(request: Request) -> Response:
-        """Every loaded voice, which of them OpenAI's names stand for, and the recorded voices that the user may speak with."""
+        """Every loaded voice, those of models that speak themselves, which of them OpenAI's names stand for, and the recorded voices that the user may speak with."""
         custom = [] if speech.library is None else await speech.library.visible(user_of(request))
-        return _json(voice_list(speech.card, speech.settings.voice, custom))
+        return _json(voice_list(speech.card, speech.settings.voice, custom, models()))
 
     @routes.get("/audio/models", summary="List the speech and transcription models")
     async def list_models() -> Response:
         return _json(model_list(speech.card, started))
-
-    return routes
 
 
 class AudioFileStream(Response):

@@ -64,7 +64,12 @@ class ReplyPipeline:
                 return speech, VoiceChoice(speech.voice, None, speech.voice)
             choice = await self._speech.choose_model_voice(card, speech, user, recording)
             return msgspec.structs.replace(speech, voice=choice.voice, sample=choice.sample), choice
-        self._speech.require_speaker()
+        if not by_model or recording is None:
+            self._speech.require_speaker()
+        elif not self._speech.clones:
+            # Nobody here imitates recordings: the model, which speaks anyway, does it in its own voice.
+            choice = await self._speech.choose_model_voice(card, speech, user, recording)
+            return msgspec.structs.replace(speech, voice="", sample=None), choice
         return await self._speech.choose_voice(speech, user, recording)
 
     def plan(

@@ -137,6 +137,14 @@ class SpeechService:
             return self.status[0] == "loading"
         return card.recogniser.standing not in UNUSABLE
 
+    @property
+    def clones(self) -> bool:
+        """Whether the speaker can speak like a recording, as far as known: while it loads, requests wait for it."""
+        card = self.card
+        if card is None:
+            return self.status[0] == "loading"
+        return card.clones and card.speaker.standing not in UNUSABLE
+
     def require_speaker(self) -> None:
         """Raises Unsupported or Unavailable where speech synthesis is not available."""
         self._require("speaker")
