@@ -664,11 +664,22 @@ class PatchedModel(StockModel):
     ):
         how = {name: value for name, value in locals().items() if name != "self"}
         self.note("duplex_generate", **how)
+        # As there: what is left out is passed on as None.
+        given = (
+            temperature,
+            top_k,
+            top_p,
+            listen_prob_scale,
+            text_repetition_penalty,
+            text_repetition_window_size,
+        )
+        if None in given:
+            raise TypeError("unsupported operand type(s) for *=: 'Tensor' and 'NoneType'")
         if force_listen_override and not self.duplex.current_turn_ended:
             self.duplex.decoder.feed(self.duplex.turn_eos_token_id)
             self.duplex.current_turn_ended = True
             self.duplex._reset_token2wav_for_new_turn()
-        result = self.duplex.answer(force_listen_override, listen_prob_scale or 1.0)
+        result = self.duplex.answer(force_listen_override, listen_prob_scale)
         self._must_finalize = True
         return result
 

@@ -1,5 +1,9 @@
 """Which methods answer a request, and how each is left."""
 
+import queue
+import sys
+import types
+
 import numpy
 import pytest
 from tests.support.minicpmo_stand_in import PatchedModel, StockModel, Tensor
@@ -7,11 +11,14 @@ from tests.support.minicpmo_stand_in import PatchedModel, StockModel, Tensor
 from duologue.engines.minicpmo.model_messages import ModelMessage
 from duologue.engines.minicpmo.reply_methods import (
     MOST_TOKENS,
+    SILENCE,
     ReplyOptions,
     array_of,
+    bound_silence,
     cached_tokens,
     choose_methods,
 )
+from duologue.errors import DeviceLost
 from duologue.values.requests import Sampling
 
 HELLO = [ModelMessage("user", ("Hello",))]
@@ -76,6 +83,42 @@ def test_a_closed_stream_of_chat_is_read_to_its_end_so_that_its_thread_has_ended
     pieces.close()
     assert model.generated == 200
     model.reset_session()  # would fail in a second thread
+
+
+def test_a_stream_whose_thread_has_failed_is_given_up_with_its_worker(monkeypatch):
+    """The published code waits in a queue for that thread."""
+
+    class Failed:
+        def __iter__(self):
+            return self
+
+        def __next__(self):
+            raise queue.Empty
+
+    monkeypatch.setattr(StockModel, "chat", lambda model, **how: Failed())
+    methods = choose_methods(StockModel(), ReplyOptions())
+    methods.prefill(HELLO)
+    with pytest.raises(DeviceLost, match="wrote nothing for 120 seconds"):
+        list(methods.pieces())
+
+
+def test_the_wait_for_that_thread_gets_an_end(monkeypatch):
+    made: list[float] = []
+    code = types.ModuleType("modeling_minicpmo")
+    monkeypatch.setitem(sys.modules, "modeling_minicpmo", code)
+    model = type("Model", (), {"__module__": "modeling_minicpmo"})()
+    bound_silence(model)
+    vars(code)["TextIteratorStreamer"] = lambda tokenizer, timeout=None: made.append(timeout)
+    bound_silence(model)
+    vars(code)["TextIteratorStreamer"](tokenizer=None)
+    assert made == [SILENCE]
+
+
+def test_a_version_that_does_not_stream_gives_its_reply_as_a_whole(monkeypatch):
+    monkeypatch.setattr(StockModel, "chat", lambda model, **how: "All at once.")
+    methods = choose_methods(StockModel(), ReplyOptions())
+    methods.prefill(HELLO)
+    assert [piece.text for piece in methods.pieces()] == ["All at once."]
 
 
 def test_what_a_method_does_not_take_is_told():

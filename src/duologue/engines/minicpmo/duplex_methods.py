@@ -23,6 +23,20 @@ KEPT_SHARE = 0.75
 """What is left of the window once the oldest units have left it."""
 
 
+PATCHED: dict[str, Any] = {
+    "decode_mode": "sampling",
+    "temperature": 0.7,
+    "top_k": 20,
+    "top_p": 0.8,
+    "listen_prob_scale": 1.0,
+    "listen_top_k": None,
+    "text_repetition_penalty": 1.05,
+    "text_repetition_window_size": 512,
+    "length_penalty": 1.1,
+}
+"""The demo's own values. Its method passes on the None of an argument that is left out, which then takes part in arithmetic."""
+
+
 class DuplexPrompt(Struct, frozen=True):
     """What a session begins with: the system's text, and the voice as [samples] float32 at 16 kHz and as the path of a WAV file."""
 
@@ -172,7 +186,7 @@ class PatchedDuplex:
 
     def generate(self, *, listens: bool) -> Mapping[str, Any]:
         result: Mapping[str, Any] = self._model.duplex_generate(
-            force_listen_override=listens, **{"decode_mode": "sampling"} | self._arguments
+            force_listen_override=listens, **PATCHED | self._arguments
         )
         return result
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from msgspec import Struct
 
 from duologue.engines.devices import Device, numbered_cards, parse_device, require_card
 from duologue.engines.minicpmo.reference_voice import ReferenceVoice, read_voice
+from duologue.engines.minicpmo.reply_methods import bound_silence
 from duologue.engines.optional_library import loading
 from duologue.engines.options import read_options
 from duologue.engines.weights import check_files, find_folder, hub_command, missing_weights, target_folder
@@ -175,6 +177,8 @@ def _blob_id(path: Path) -> str:
 
 def _open_model(folder: Path, options: MiniCPMOptions, device: Device) -> tuple[Any, str, tuple[str, ...]]:
     """The model, where it is, and warnings."""
+    # The weights' code fetches from the hub what it does not find. Nothing is ever downloaded here (`engines/weights`).
+    os.environ["HF_HUB_OFFLINE"] = "1"
     try:
         import torch
         from transformers import AutoModel
@@ -206,6 +210,7 @@ def _open_model(folder: Path, options: MiniCPMOptions, device: Device) -> tuple[
             model.init_unified(device=place)
         elif options.speech:
             model.init_tts()
+        bound_silence(model)
     slow = (
         ""
         if place != "cpu"

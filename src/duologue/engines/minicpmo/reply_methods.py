@@ -7,20 +7,29 @@ the model's one thread.
 
 from __future__ import annotations
 
+import queue
 import sys
 import uuid
 from collections.abc import Generator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from msgspec import Struct
 
 from duologue.engines.audio.pcm import to_pcm
 from duologue.engines.minicpmo.model_messages import ModelMessage
+from duologue.errors import DeviceLost
 from duologue.values.requests import Sampling
 
 MOST_TOKENS = 2048
 """Tokens of a reply that is not limited."""
+SILENCE = 120.0
+"""Seconds without a word after which `chat(stream=True)` counts as broken."""
+SILENT = (
+    f"The model wrote nothing for {SILENCE:.0f} seconds, and its code cannot say why. Its worker is being restarted; please try again "
+    "in a moment."
+)
 TURN_END = "<|im_end|>\n"
 
 
@@ -89,6 +98,13 @@ def cached_tokens(model: Any) -> int | None:
     return None
 
 
+def bound_silence(model: Any) -> None:
+    """Have `chat(stream=True)` give up after SILENCE: its code waits for ever for a thread of its own, even for one that has failed."""
+    code = sys.modules[type(model).__module__]
+    if (streamer := getattr(code, "TextIteratorStreamer", None)) is not None:
+        setattr(code, "TextIteratorStreamer", partial(streamer, timeout=SILENCE))  # noqa: B010
+
+
 def set_mode(model: Any, name: str) -> None:
     """Have a patched model change to this one of its modes; the published one has none."""
     if hasattr(model, "set_mode"):
@@ -119,13 +135,19 @@ class _OneShotText:
             omni_mode=options.omni,
             **options.arguments(),
         )
+        if isinstance(stream, str):  # a version that takes the argument and does not stream
+            yield Written(stream)
+            return
         try:
             for text in stream:
                 yield Written(text)
+        except queue.Empty:
+            raise DeviceLost(SILENT) from None
         finally:
             # Its generation is a thread of the model's own code, which must have ended before the next one begins.
-            for _ in stream:
-                pass
+            with suppress(queue.Empty):
+                for _ in stream:
+                    pass
 
 
 class _MessageByMessage:
