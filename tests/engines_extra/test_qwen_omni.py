@@ -460,6 +460,7 @@ async def test_it_listens_in_silence_and_speaks_when_it_is_told(engine):
         assert sum(answer.codes for answer in answers) > 0
         assert answers[0].costs.language > 0
         assert answers[0].costs.speech > 0
+        assert sum(answer.costs.vocoder for answer in answers) > 0
         assert "".join(answer.text for answer in answers) != ""
         after = await view.unit(sound(3), decision="listen")
         assert after.listens

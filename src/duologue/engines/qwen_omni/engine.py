@@ -301,4 +301,6 @@ def ends_of(generation: dict[str, Any], tokenizer: Any) -> frozenset[int]:
 def _open_talker(opened: OpenedModel) -> Talker | None:
     with opened.torch.inference_mode():
         talker: Talker | None = open_speech(opened.model, opened)
+        if talker is not None:
+            talker.suppressed(opened.tokenizer)  # takes a second, and is kept
         return talker

@@ -21,6 +21,11 @@ class TalkerReply(Protocol):
         """Codes of speech made so far."""
         ...
 
+    @property
+    def vocoder_seconds(self) -> float:
+        """What making sound of the codes took so far; the rest of the time of `feed` and `finish` went into codes."""
+        ...
+
     def spoken_tokens(self, samples: int) -> int:
         """How many of the reply's tokens its first `samples` (24 kHz) say. An estimate: the model does not time its words."""
         ...

@@ -70,7 +70,7 @@ class Talker:
     """2,400 samples with each token."""
 
     def begin(self, trace, voice):
-        made = SimpleNamespace(codes=0)
+        made = SimpleNamespace(codes=0, vocoder_seconds=0.0)
 
         def feed(_) -> bytes:
             made.codes += 1

@@ -16,6 +16,7 @@ class Spoken:
 
     def __init__(self, rest: int = 0) -> None:
         self.codes = 0
+        self.vocoder_seconds = 0.0
         self.rest = rest
 
     def feed(self, trace: object) -> bytes:

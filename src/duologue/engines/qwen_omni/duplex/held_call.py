@@ -127,7 +127,7 @@ class QwenDuplexView:
                 "The model does not speak, so it cannot hold a call.", code="modality_unsupported"
             )
         await self._call(self._talker.begin, sequence.trace, options.voice)  # the voice is there
-        self._choice(Generation(options.sampling, voice=options.voice))
+        await self._call(self._choice, Generation(options.sampling, voice=options.voice))
         most = self._context - self._reply_room
         asked = most if options.window is None else max(options.window, len(prompt) + self._reply_room)
         self._window = UnitWindow(len(prompt), min(asked, most))
@@ -185,7 +185,8 @@ class QwenDuplexView:
         turn = self._turn
         assert turn is not None, "a reply is open"
         prefill = _milliseconds(began)
-        written, codes, language, speech = turn.written, turn.codes, turn.language, turn.speech
+        written, codes = turn.written, turn.codes
+        before = turn.language, turn.speech, turn.vocoder
         count = (samples(pcm) or MOST_UNIT) * SPOKEN_RATE // HEARD_RATE
         while turn.lacks(count):
             await self._call(turn.step)
@@ -203,7 +204,7 @@ class QwenDuplexView:
             codes=turn.codes - codes,
             slices=slices,
             vision_tokens=vision,
-            costs=UnitCosts(prefill, (turn.language - language) * 1000, (turn.speech - speech) * 1000),
+            costs=_costs(prefill, turn, before),
         )
 
     def _listen(self, pcm: bytes, frames: Sequence[ImagePart]) -> tuple[int, int]:
@@ -293,6 +294,15 @@ class QwenDuplexView:
         self._close()
         self._turn = None
         return "".join(turn.texts[:kept])
+
+
+def _costs(prefill: float, turn: SpokenTurn, before: tuple[float, float, float]) -> UnitCosts:
+    """What a unit of a reply took, by the seconds before it of writing, speaking and the vocoder."""
+    language, speech, vocoder = before
+    sound = turn.vocoder - vocoder
+    return UnitCosts(
+        prefill, (turn.language - language) * 1000, (turn.speech - speech - sound) * 1000, sound * 1000
+    )
 
 
 def _milliseconds(began: float) -> float:

@@ -44,7 +44,7 @@ class SpokenTurn:
         self._steps: Iterator[None] = self._made()
         self._text_made = self._made_all = False
         self.language = self.speech = 0.0
-        """Seconds so far of writing, and of speaking."""
+        """Seconds so far of writing, and of speaking with the vocoder's."""
 
     @property
     def over(self) -> bool:
@@ -60,6 +60,11 @@ class SpokenTurn:
     def codes(self) -> int:
         """Codes of speech so far."""
         return self._spoken.codes
+
+    @property
+    def vocoder(self) -> float:
+        """Seconds of `speech` that the vocoder took."""
+        return self._spoken.vocoder_seconds
 
     def lacks(self, count: int) -> bool:
         """Whether more has to be made before `count` samples can be given out."""

@@ -5,6 +5,7 @@ Used by `reply_speech`. `speech_groups` decides what goes into the vocoder and w
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -32,6 +33,8 @@ class GroupedSound:
         self._codes: list[tuple[int, ...]] = []
         self._forgotten = 0
         self._kept: Any = None
+        self.seconds = 0.0
+        """What the vocoder took so far."""
 
     @property
     def codes(self) -> int:
@@ -55,7 +58,7 @@ class GroupedSound:
         return b"" if group is None else self._pcm(group)
 
     def _pcm(self, group: SpeechGroup) -> bytes:
-        forgotten = self._forgotten
+        forgotten, began = self._forgotten, time.perf_counter()
         window = self._vocoder.sound(
             self._codes[group.begin - forgotten : group.end - forgotten], group.begin
         )
@@ -65,4 +68,6 @@ class GroupedSound:
         self._kept = window[group.last : group.kept].copy()
         del self._codes[: self._groups.oldest - forgotten]
         self._forgotten = self._groups.oldest
-        return to_pcm(sound)
+        pcm = to_pcm(sound)
+        self.seconds += time.perf_counter() - began
+        return pcm

@@ -82,6 +82,11 @@ class ReplySpeech:
         """Codes of speech made so far; of Qwen3-Omni, groups of codes."""
         return self._sound.codes
 
+    @property
+    def vocoder_seconds(self) -> float:
+        """What making sound of the codes took so far; the rest of the time of `feed` and `finish` went into codes."""
+        return self._sound.seconds
+
     def feed(self, trace: ThinkerTrace) -> bytes:
         """Tokens of the reply were appended to `trace`: a code for each, and the sound that is ready with them. Blocks."""
         with self._inference():
