@@ -180,14 +180,20 @@ def test_what_a_power_cut_garbled_is_said_and_one_click_fetches_it_anew(
     it_answers(tab, name, clicks=2)
 
 
-def test_killed_in_mid_load_it_is_loaded_and_not_fetched_again(
-    contact: FirstContact, visit: Callable[..., Tab]
-) -> None:
+def killed_in_mid_load(contact: FirstContact, visit: Callable[..., Tab]) -> tuple[Tab, str]:
+    """The page, and the name of the model that was being loaded when the server was killed."""
     contact.start()
     tab, name = open_page(contact, visit)
     offer(tab).click()
     contact.until(lambda row: row["state"] == "loading")
     contact.kill()
+    return tab, name
+
+
+def test_killed_in_mid_load_it_is_loaded_and_not_fetched_again(
+    contact: FirstContact, visit: Callable[..., Tab]
+) -> None:
+    tab, name = killed_in_mid_load(contact, visit)
     fetched = len(contact.hub.downloads())
     contact.start()
     it_answers(tab, name)
@@ -198,11 +204,7 @@ def test_killed_in_mid_load_it_is_loaded_and_not_fetched_again(
 def test_killed_twice_in_mid_load_it_says_so_and_one_click_loads_it(
     contact: FirstContact, visit: Callable[..., Tab]
 ) -> None:
-    contact.start()
-    tab, name = open_page(contact, visit)
-    offer(tab).click()
-    contact.until(lambda row: row["state"] == "loading")
-    contact.kill()
+    tab, name = killed_in_mid_load(contact, visit)
     contact.start()
     contact.until(lambda row: row["state"] == "loading")
     contact.kill()

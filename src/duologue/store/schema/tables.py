@@ -53,6 +53,17 @@ class Plain(TypeDecorator[str]):
         return value.replace("\0", "") if value else value
 
 
+def _named_values(table: str) -> Table:
+    """A table of JSON values by name, with the time of their last change."""
+    return Table(
+        table,
+        metadata,
+        Column("name", Text, primary_key=True),
+        Column("value", Text, nullable=False),
+        Column("updated", BigInteger, nullable=False),
+    )
+
+
 revision = Table("alembic_version", metadata, Column("version_num", Text, primary_key=True))
 
 folders = Table(
@@ -246,13 +257,7 @@ drafts = Table(
     Column("updated", BigInteger, nullable=False),
 )
 
-server_settings = Table(
-    "server_settings",
-    metadata,
-    Column("name", Text, primary_key=True),
-    Column("value", Text, nullable=False),
-    Column("updated", BigInteger, nullable=False),
-)
+server_settings = _named_values("server_settings")
 
 user_settings = Table(
     "user_settings",
@@ -296,13 +301,7 @@ remembered_loads = Table(
 )
 
 # What admins chose for the whole server while it ran, by name.
-server_choices = Table(
-    "server_choices",
-    metadata,
-    Column("name", Text, primary_key=True),
-    Column("value", Text, nullable=False),
-    Column("updated", BigInteger, nullable=False),
-)
+server_choices = _named_values("server_choices")
 
 # `key` is encrypted; `seen` are the models a server had when it was last asked; `modalities` and `outputs` what an admin said
 # that models take and give.
