@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+import logging
 import sys
+import types
 import wave
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from duologue.engines.minicpmo.model_loading import (
     find_weights,
     read_model,
     revision_of,
+    silence_code,
 )
 from duologue.engines.registry import load_language_engine
 from duologue.errors import StartFailed
@@ -150,3 +153,21 @@ def test_a_recording_beside_the_weights_is_the_voice(weights):
         file.writeframes(b"\1\0" * 16_000)
     assert list(find_voices(weights, MiniCPMOptions())) == ["system_ref_audio"]
     assert find_voices(weights, MiniCPMOptions(speech=False)) == {}
+
+
+def test_what_the_weights_code_prints_and_logs_stays_out_of_the_log(monkeypatch, capsys, caplog):
+    """It writes every piece that the model says, which is what people talk about."""
+    code = types.ModuleType("remote_code.omni.modeling")
+    source = "import logging\ndef say():\n    print('> speak: secret')\n    logging.getLogger(__name__).info('secret')\n"
+    exec(source, vars(code))
+    monkeypatch.setitem(sys.modules, "remote_code.omni.modeling", code)
+    caplog.set_level(logging.INFO)
+    model = type("Model", (), {"__module__": "remote_code.omni.modeling"})()
+    vars(code)["say"]()
+    assert "secret" in capsys.readouterr().out
+    assert "secret" in caplog.text
+    caplog.clear()
+    silence_code(model)
+    vars(code)["say"]()
+    assert "secret" not in capsys.readouterr().out
+    assert "secret" not in caplog.text

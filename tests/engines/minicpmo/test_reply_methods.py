@@ -129,6 +129,21 @@ def test_what_a_method_does_not_take_is_told():
     assert choose_methods(PatchedModel(), ReplyOptions(sampling, image_ids=True)).unapplied == ()
 
 
+def test_the_beginning_of_a_reply_counts_as_its_prompt(monkeypatch):
+    model = PatchedModel()
+    tokenizer = types.SimpleNamespace(encode=str.split)
+    monkeypatch.setattr(model, "processor", types.SimpleNamespace(tokenizer=tokenizer))
+    model.init_token2wav_cache(VOICE)
+    for options, more in (
+        (ReplyOptions(), 4),
+        (ReplyOptions(speaks=True), 5),
+        (ReplyOptions(thinking=True), 2),
+    ):
+        prompt = choose_methods(model, options).prefill(HELLO)
+        assert prompt is not None
+        assert prompt - model.cache.tokens == more
+
+
 def test_arrays_and_tensors_are_taken_alike():
     assert array_of(VOICE) is VOICE
     assert array_of(Tensor(VOICE)) is VOICE

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -169,6 +171,19 @@ def find_voices(folder: Path, options: MiniCPMOptions) -> dict[str, ReferenceVoi
     return {path.stem: read_voice(path)} if options.voice or path.is_file() else {}
 
 
+def silence_code(model: Any) -> None:
+    """Keep the code of the weights from writing conversations into the server's log: it prints each piece that the model says."""
+    package = type(model).__module__.rpartition(".")[0]
+    logging.getLogger(package).setLevel(logging.WARNING)
+    for name, module in list(sys.modules.items()):
+        if package and name.startswith(f"{package}.") and module is not None:
+            vars(module)["print"] = _print_nothing
+
+
+def _print_nothing(*what: object, **how: object) -> None:
+    return None
+
+
 def _blob_id(path: Path) -> str:
     """The hash by which git knows a file, which the hub gives as its etag."""
     data = path.read_bytes()
@@ -211,6 +226,7 @@ def _open_model(folder: Path, options: MiniCPMOptions, device: Device) -> tuple[
         elif options.speech:
             model.init_tts()
         bound_silence(model)
+        silence_code(model)
     slow = (
         ""
         if place != "cpu"

@@ -78,7 +78,7 @@ class ReplyMethods(Protocol):
     """Names of the options that were asked for and that these methods do not take."""
 
     def prefill(self, messages: Sequence[ModelMessage]) -> int | None:
-        """Read the messages. The tokens in the cache; None where the methods do not tell."""
+        """Read the messages. The tokens of the prompt, the beginning of the reply included; None where the methods do not tell."""
         ...
 
     def pieces(self) -> Generator[Written]: ...
@@ -174,7 +174,7 @@ class _MessageByMessage:
                     enable_thinking=self._options.thinking,
                     is_last_chunk=number == len(segments) - 1,
                 )
-        return cached_tokens(self._model)
+        return _prompt_tokens(self._model, self._options)
 
     def pieces(self) -> Generator[Written]:
         yield from _generated(self._model, self._session, self._options)
@@ -200,7 +200,7 @@ class _WholePrefill:
             use_tts_template=options.speaks,
             enable_thinking=options.thinking,
         )
-        return cached_tokens(self._model)
+        return _prompt_tokens(self._model, self._options)
 
     def pieces(self) -> Generator[Written]:
         yield from _generated(self._model, self._session, self._options)
@@ -222,6 +222,17 @@ def _generated(model: Any, session: str, options: ReplyOptions) -> Generator[Wri
                 yield Written(first or "", unfinished=second is False)
     finally:
         stream.close()
+
+
+def _prompt_tokens(model: Any, options: ReplyOptions) -> int | None:
+    """What is in the cache, and the tokens that `streaming_generate` puts before the reply."""
+    cached = cached_tokens(model)
+    tokenizer = getattr(getattr(model, "processor", None), "tokenizer", None)
+    if cached is None or tokenizer is None:
+        return cached
+    thought = "" if options.thinking else "<think>\n\n</think>\n\n"
+    opening = f"<|im_end|>\n<|im_start|>assistant\n{thought}{'<|tts_bos|>' if options.speaks else ''}"
+    return cached + len(tokenizer.encode(opening))
 
 
 def array_of(value: Any) -> Any:
