@@ -58,7 +58,7 @@ class Generation(Struct, frozen=True):
     `preserved` are markers that must appear as text even where the tokenizer treats them as control tokens. `grammar`
     constrains the reply or its tool calls, on engines that support it; its trigger is one of the markers, and `format`
     is then None. `voice`: the model speaks what it writes, in this voice, and writes nothing that cannot be spoken (Markdown,
-    control tokens); None: it only writes.
+    control tokens); None: it only writes. What stands between two `preserved` markers, a thought or a tool call, is written and not spoken.
     """
 
     sampling: Sampling = Sampling()

@@ -9,7 +9,9 @@ import pytest
 
 from duologue.engines.llama import request as llama_request
 from duologue.engines.openai_remote import server_kinds
+from duologue.engines.scripted.duplex_view import WORD
 from duologue.engines.scripted.language import TEMPLATE, ScriptedChatEngine, ScriptedEngine, ScriptedTemplate
+from duologue.engines.scripted.omni import ScriptedOmniEngine
 from duologue.engines.templates.render_messages import RenderLimits
 from duologue.engines.templates.template_renderer import TemplateRenderer
 from duologue.errors import BadRequest, ContextExceeded
@@ -17,6 +19,7 @@ from duologue.sessions.chat.chat import count, ignored, reply
 from duologue.sessions.chat.prompt_size import MEDIA_TOKENS
 from duologue.sessions.chat.thinking_budget import MAX_CLOSINGS, THINKING_TOKENS
 from duologue.values.events import (
+    AudioDelta,
     Done,
     Failed,
     Prefilled,
@@ -28,11 +31,14 @@ from duologue.values.events import (
 )
 from duologue.values.messages import ImagePart, Message, TextPart, Tool, ToolCall, assistant, system, user
 from duologue.values.requests import ChatRequest, MediaOptions, ModelCard, OutputFormat, Sampling
+from duologue.values.speech import VoiceSample
 
 pytestmark = pytest.mark.anyio
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 CLOCK = Tool("clock", "tells the time", {"type": "object", "properties": {"zone": {"type": "string"}}})
+
+SAMPLE = VoiceSample(b"\0\x10\0\xf0" * 8000)
 
 
 class Ticking:
@@ -652,3 +658,67 @@ def test_no_engine_has_beams_so_each_names_the_length_penalty():
     for fields in applied:
         card = ModelCard("m", "any", 1, sampling=tuple(fields))
         assert ignored(card, request) == ("length_penalty",)
+
+
+# ---- models that speak
+
+
+def order(events) -> list[str]:
+    """What is said and heard, in order: texts, and "~" for the sound of a word."""
+    return [
+        "~" if isinstance(event, AudioDelta) else event.text
+        for event in events
+        if isinstance(event, AudioDelta | TextDelta)
+    ]
+
+
+async def test_the_sound_of_a_word_follows_its_text_and_comes_before_the_next():
+    heard = await ask(user("/say one two"), engine=ScriptedOmniEngine("m"), speak_as="")
+    assert order(heard) == ["one ", "~", "two", "~"]
+    assert all(len(event.pcm) == 2 * WORD for event in heard if isinstance(event, AudioDelta))
+    assert isinstance(heard[-1], Done)
+    assert order(await ask(user("/say one two"), engine=ScriptedOmniEngine("m"))) == ["one ", "two"]
+
+
+async def test_a_model_that_only_writes_is_not_asked_to_speak():
+    assert order(await ask(user("/say one"), engine=ScriptedEngine("m"), speak_as="")) == ["one"]
+
+
+async def test_the_voice_is_one_of_the_models_own_or_like_a_recording():
+    sounds = set()
+    for more in ({"speak_as": "low"}, {"speak_as": "high"}, {"speak_as": "", "speak_like": SAMPLE}):
+        heard = await ask(user("/say one"), engine=ScriptedOmniEngine("m"), **more)
+        sounds |= {event.pcm for event in heard if isinstance(event, AudioDelta)}
+    assert len(sounds) == 3
+    [failed] = (await ask(user("/say one"), engine=ScriptedOmniEngine("m"), speak_as="nobody"))[-1:]
+    assert failed.code == "voice_not_found"
+
+
+async def test_a_stop_string_is_not_heard_either():
+    heard = await ask(
+        user("/say one two three four"), engine=ScriptedOmniEngine("m"), speak_as="", stop=("two three",)
+    )
+    assert order(heard) == ["one ", "~"]
+    assert heard[-1].stop == "two three"
+
+
+async def test_sound_waits_for_text_that_might_have_been_a_stop_string():
+    heard = await ask(
+        user("/say one two four"), engine=ScriptedOmniEngine("m"), speak_as="", stop=("two three",)
+    )
+    assert order(heard) == ["one ", "~", "two four", "~", "~"]
+    heard = await ask(user("/say one two"), engine=ScriptedOmniEngine("m"), speak_as="", stop=("two three",))
+    assert order(heard) == ["one ", "~", "two", "~"], "the end shows that it was none"
+
+
+async def test_a_tool_call_is_written_and_not_spoken_and_what_is_said_around_it_is():
+    said = 'let me look <tool_call>{"name": "clock", "arguments": {"zone": "the far one"}}</tool_call>'
+    heard = await ask(user(f"/say {said}"), engine=ScriptedOmniEngine("m"), speak_as="", tools=(CLOCK,))
+    assert order(heard).count("~") == 3
+    assert any(isinstance(event, ToolCallDelta) for event in heard)
+    assert heard[-1].finish == "tool_calls"
+    heard = await ask(
+        user("/say <think>well now</think>yes"), engine=ScriptedOmniEngine("m"), speak_as="", thinking=True
+    )
+    assert thought(heard) == "well now"
+    assert order(heard) == ["yes", "~"]

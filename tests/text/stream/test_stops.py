@@ -103,3 +103,12 @@ def test_the_work_does_not_grow_with_the_length_of_a_stop() -> None:
         return done
 
     assert work("a" * 1000 + "b") <= work("a" * 10 + "b") + 2000
+
+
+def test_it_is_known_whether_text_is_held_back():
+    made = StopMatcher(["two three"])
+    held = []
+    for piece in ("one ", "two", " ", "four", " two", " three"):
+        made.feed(piece)
+        held.append(made.holds)
+    assert held == [False, True, True, False, True, False]

@@ -175,6 +175,8 @@ class _PromptReply:
         self.reasoning = 0
         self.no_more_thoughts = False
         """No thought may begin any more."""
+        self.unheard: list[SpokenSound] = []
+        """Sound that waits for text that is held back."""
 
     async def run(self, now: datetime) -> None:
         if self.request.ahead:
@@ -337,7 +339,8 @@ class _PromptReply:
                     stop = await self._flush(splitter, stops, alignment)
                     return msgspec.structs.replace(item, generated=before + item.generated), stop
                 if isinstance(item, SpokenSound):
-                    await self.emit(AudioDelta(item.pcm))
+                    self.unheard.append(item)
+                    await self._emit_sound(stops)
                     continue
                 self.generated += item.tokens
                 if alignment is not None:
@@ -349,6 +352,7 @@ class _PromptReply:
                     stop = await self._emit_deltas(deltas, splitter, stops, alignment)
                     if stop is not None or self._has_its_tool_call(splitter):
                         return GenerationEnded("stop", self.generated), stop
+                    await self._emit_sound(stops)
                 if splitter.in_call and repetition.feed(item.text):
                     # Inside a string a grammar allows anything but leaving it, so a model that loops there never stops.
                     return GenerationEnded("length", self.generated), await self._flush(
@@ -358,6 +362,14 @@ class _PromptReply:
                     return None
         raise AssertionError("a generation must end with GenerationEnded")
 
+    async def _emit_sound(self, stops: StopMatcher | None) -> None:
+        """Emit the sound that came, unless text is held back that it may say: a stop string is not heard either."""
+        if stops is not None and stops.holds:
+            return
+        for sound in self.unheard:
+            await self.emit(AudioDelta(sound.pcm))
+        self.unheard.clear()
+
     async def _flush(
         self, splitter: ChannelSplitter, stops: StopMatcher | None, alignment: LogprobAlignment | None
     ) -> str | None:
@@ -365,6 +377,8 @@ class _PromptReply:
         stop = await self._emit_deltas(splitter.finish(), splitter, stops, alignment)
         if stop is None and stops is not None and (rest := stops.finish()):
             await self.emit(TextDelta(rest))
+        if stop is None:
+            await self._emit_sound(stops)
         return stop
 
     def _has_its_tool_call(self, splitter: ChannelSplitter) -> bool:

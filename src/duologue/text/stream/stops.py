@@ -27,6 +27,11 @@ class StopMatcher:
         self._held = ""
         self._stop_found: str | None = None
 
+    @property
+    def holds(self) -> bool:
+        """Whether text is held back."""
+        return bool(self._held)
+
     def feed(self, text: str) -> tuple[str, str | None]:
         """The text that may be shown now, and the stop string once one was found. After that nothing is shown."""
         if self._stop_found is not None:
