@@ -14,7 +14,7 @@ from duologue.engines.scripted.duplex_view import DuplexScript
 from duologue.engines.scripted.omni import ScriptedOmniEngine
 from duologue.sessions.call.clock import StepClock
 from duologue.sessions.omni.native_call import native_call
-from duologue.sessions.speech.vad_batcher import VadBatcher
+from duologue.sessions.speech.vad_batcher import BlockingRunner, VadBatcher
 from duologue.values.call_events import (
     AssistantSaid,
     CallSetup,
@@ -55,6 +55,7 @@ async def native_talk(
     script: DuplexScript | None = None,
     setup: CallSetup = NATIVE,
     engine: Callable[[Callable[[float], Awaitable[None]]], OmniEngine] | None = None,
+    lane: BlockingRunner | None = None,
 ) -> AsyncIterator[NativeTalk]:
     """A call with the scripted engine, ended by hanging up. What ended it before is its `problem`."""
     clock = StepClock()
@@ -65,7 +66,7 @@ async def native_talk(
     async def run() -> None:
         try:
             await native_call(
-                made, Loudness(), VadBatcher(Inline()), setup, talk.controls, talk.receive, clock
+                made, Loudness(), VadBatcher(lane or Inline()), setup, talk.controls, talk.receive, clock
             )
         except Exception as problem:
             talk.problem = problem

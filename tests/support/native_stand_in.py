@@ -118,7 +118,7 @@ class NativeStandIn:
                 self.take(SynthesisComplete(reply, self.made[reply]))
 
     def _play(self) -> None:
-        reply = self.machine.reply
+        reply = min(self._begun - self._cut - self._committed, default=None)
         if reply is not None and not self.held and self.made.get(reply):
             self.played[reply] = min(self.made[reply], self.played.get(reply, 0) + FRAME * 3 // 2)
             self.take(PlaybackProgress(reply, self.played[reply]))
@@ -147,7 +147,7 @@ class NativeStandIn:
             case BeginReply(reply):
                 assert reply not in self._begun
                 self._begun.add(reply)
-                self.open, self.held = reply, False
+                self.open = reply
             case HoldReply(reply):
                 assert reply in self._begun - self._cut - self._committed
                 assert not self.held

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import anyio
 import msgspec
 import pytest
-from tests.support.call_parts import STEP, Player, silence, speech
+from tests.support.call_parts import STEP, Inline, Player, silence, speech
 from tests.support.native_calls import NATIVE, NativeTalk, native_talk
 
 from duologue.engines.contracts import Generation
@@ -42,6 +43,18 @@ pytestmark = pytest.mark.anyio
 
 TOLD = DuplexScript(decides=False)
 LONG = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
+
+
+class Gate(Inline):
+    """A lane that works once it is open."""
+
+    def __init__(self) -> None:
+        self.opened = anyio.Event()
+        self.opened.set()
+
+    async def run(self, step):
+        await self.opened.wait()
+        return step()
 
 
 async def ask(talk: NativeTalk, seconds: float = 1.0) -> int:
@@ -202,7 +215,66 @@ async def test_a_unit_that_must_be_silent_ends_a_reply_and_is_answered_once_it_m
     assert not talk.stale
 
 
+async def test_a_frame_that_came_while_the_model_spoke_is_seen_afterwards():
+    async with native_talk(TOLD) as talk:
+        await ask(talk)
+        await talk.say(CallFrame(ImagePart(b"late")))
+        await Player(talk).play(5)
+        await ask(talk)
+        await Player(talk).play(5)
+    words = talk.said[1].split()
+    assert words[3] == "1"
+    assert words[7][8:] == digest_of([], [ImagePart(b"late")])[8:]
+
+
+async def test_the_cache_is_told_truly_also_for_units_that_were_withheld():
+    async with native_talk(TOLD) as talk:
+        await ask(talk)
+        await Player(talk).play(5)
+    cached = [answer.cached for answer in talk.answers]
+    assert cached == sorted(cached)
+    assert cached[0] > 0
+
+
+async def test_a_unit_is_passed_once_its_sound_was_judged():
+    lane = Gate()
+    async with native_talk(lane=lane) as talk:
+        await talk.settle()
+        lane.opened = anyio.Event()
+        await talk.say(CallChunk(speech(1)))
+        assert not talk.answers
+        lane.opened.set()
+        await talk.settle()
+        assert len(talk.answers) == 1
+
+
+async def test_a_client_that_does_not_tell_what_it_has_played_is_sent_a_fifth_of_a_second_ahead():
+    setup = msgspec.structs.replace(NATIVE, marks=False, pauses=False)
+    async with native_talk(DuplexScript(says=LONG), setup) as talk:
+        reply = await ask(talk)
+        begun = talk.clock.now()
+        for _ in range(60):
+            await talk.be_quiet(STEP)
+            assert talk.sent(reply) <= (talk.clock.now() - begun + 2 * STEP + 0.2) * 24_000
+        assert talk.sent(reply) >= 1.5 * 24_000
+        await talk.say(Interrupt())
+        await talk.be_quiet(0.5)
+    heard = len(talk.said[0].split())
+    assert abs(heard - talk.sent(reply) / WORD) <= 1.5
+
+
 # ---- interruptions
+
+
+async def test_a_model_that_begins_to_speak_as_the_caller_asks_for_silence_is_no_reply():
+    async with native_talk(DuplexScript(unit_cost_ms=300)) as talk:
+        await talk.say(CallChunk(speech(0.5) + silence(0.5)))
+        await talk.say(Interrupt())
+        await talk.be_quiet(3)
+    assert not talk.of(ReplyBegun)
+    assert not talk.of(ReplyAudio)
+    assert {answer.listens for answer in talk.answers} == {True}
+    assert len(talk.answers) >= 5
 
 
 @pytest.mark.parametrize("script", [DuplexScript(says=LONG), DuplexScript(decides=False, says=LONG)])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
-from tests.support.native_stand_in import HUM, SOUND, NativeStandIn
+from tests.support.native_stand_in import HUM, QUIET, SOUND, NativeStandIn
 
 from duologue.turns.decisions import (
     CommitReply,
@@ -18,7 +18,7 @@ from duologue.turns.decisions import (
     ResumeReply,
     ShowState,
 )
-from duologue.turns.facts import PlaybackProgress
+from duologue.turns.facts import Frame, PlaybackProgress
 from duologue.turns.native.unit_decisions import (
     BeginReply,
     CutUnit,
@@ -34,6 +34,8 @@ from duologue.values.call_events import CallSetup
 
 PAGE = CallSetup(pauses=True, marks=True)
 RULES = TurnSettings()
+ECHO = Frame(0.9, -30.0, -6.0, playback_level=-20.0)
+"""Speech that may well be the loudspeaker."""
 
 
 def told(setup: CallSetup = PAGE, **more: Any) -> NativeStandIn:
@@ -191,6 +193,31 @@ def test_a_long_hum_interrupts_all_the_same():
     assert call.of(CutReply)
 
 
+def test_what_may_be_an_echo_holds_the_reply_for_a_while_only():
+    call = answering(length=20)
+    call.say(4, ECHO)
+    assert call.of(HoldReply) == [HoldReply(1)]
+    assert call.of(ResumeReply) == [ResumeReply(1)]
+    assert not call.of(CutReply)
+    call.say(0.5)
+    assert call.of(CutReply), "they speak up"
+
+
+def test_a_mark_that_comes_after_the_cut_still_counts_and_the_next_unit_waits_for_it():
+    call = answering()
+    call.enter()
+    played = call.played[1]
+    assert not [one for one in call.take(UnitDue(call.now)) if isinstance(one, PassUnit)]
+    call.take(PlaybackProgress(1, played + 700))
+    call.frames(seconds(0.25) // 512, QUIET)
+    assert not call.of(CommitReply)
+    call.frames(2, QUIET)
+    assert call.of(CommitReply) == [CommitReply(1, played + 700, "interrupted")]
+    unmarked = answering(structs.replace(PAGE, marks=False))
+    unmarked.enter()
+    assert unmarked.of(CommitReply) == [CommitReply(1, unmarked.played[1], "interrupted")]
+
+
 def test_a_caller_who_speaks_on_before_the_reply_is_heard_is_not_answered_over():
     call = told(length=0).quiet(0.5).say(1)
     call.quiet(1.2)
@@ -298,7 +325,7 @@ ACTIONS = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(ACTIONS, max_size=14),
     st.booleans(),

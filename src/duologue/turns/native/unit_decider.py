@@ -107,8 +107,6 @@ class UnitDecider:
         """The reply that was being made when the last unit was passed."""
         self._overheard: int | None = None
         """Where speech over an uninterruptible reply began."""
-        self._dismissed = False
-        """What the caller says now was found to be no interruption."""
         self._yields = False
         """The caller has interrupted and still speaks."""
         self._silent_passing = False
@@ -175,7 +173,7 @@ class UnitDecider:
             else:
                 self._endpoint.learn(self._speech.pause)
         if change in ("lull", "faded"):
-            self._dismissed = self._yields = False
+            self._yields = False
         self._limit_turn()
         is_quiet = self._reply is None and self._speech.phase == "quiet"
         if self._turn is not None and is_quiet and self._speech.silence >= self._endpoint.delay(""):
@@ -195,7 +193,7 @@ class UnitDecider:
         if change == "onset" and reply.held_at is None and reply.length:
             reply.held_at = self._now
             self._out.append(HoldReply(reply.number))
-        if speech.phase == "speech" and not self._dismissed:
+        if speech.phase == "speech":
             over = speech.end - max(speech.start, reply.audible_at)
             if over >= self._least() and not speech.faint:
                 self._cut(speech.start)
@@ -204,7 +202,6 @@ class UnitDecider:
             return
         expired = self._now - reply.held_at >= self._settings.hold_limit
         if change in ("lull", "faded") or expired:
-            self._dismissed = expired
             self._resume(reply)
 
     def _least(self) -> int:
