@@ -64,16 +64,28 @@ FIELDS = {
     "text": ["text"],
     "hold": ["down"],
     "video_frame": ["frame", "frame_base64"],
+    "frame": ["image", "source"],
     "tool_result": ["call_id", "content", "is_error"],
     "approval": ["id", "decision", "action", "values"],
     "prepare": ["system_prompt", "model", "voice", "speed", "language", "config"],
-    "audio_chunk": ["audio_base64", "audio", "frame_base64_list", "frames", "force_listen"],
+    "audio_chunk": ["audio_base64", "audio", "frame_base64_list", "frames", "force_listen", "max_slice_nums"],
     "pause": ["timeout"],
     "resume": [],
     "client_diagnostic": ["a", "timestamp"],
     "nonsense": ["a"],
 }
-VOICE = ("start", "interrupt", "played", "text", "hold", "video_frame", "tool_result", "approval", "nonsense")
+VOICE = (
+    "start",
+    "interrupt",
+    "played",
+    "text",
+    "hold",
+    "frame",
+    "video_frame",
+    "tool_result",
+    "approval",
+    "nonsense",
+)
 DUPLEX = (
     "prepare",
     "audio_chunk",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import os
+import signal
 import time
 from array import array
 from collections.abc import Callable
@@ -197,3 +199,20 @@ def test_a_call_of_a_conversation_is_answered_by_the_model_and_stored(omni: Serv
 
     omni.until(lambda: len(stored()) == 2)
     assert stored() == [("user", SAID), ("assistant", reply["text"])]
+
+
+def test_a_session_survives_the_loss_of_its_model(omni: Server):
+    with connect(f"ws://127.0.0.1:{omni.port}/ws/duplex/adx_lost", max_size=2**24) as socket:
+        assert json.loads(socket.recv(60)) == {"type": "queue_done"}
+        socket.send(json.dumps({"type": "prepare"}))
+        assert json.loads(socket.recv(60))["type"] == "prepared"
+        assert speaks(socket, array("f", bytes(4 * SECOND)))["kv_cache_length"] > 0
+        os.kill(int(str(omni.worker()["process"])), signal.SIGKILL)
+        assert json.loads(socket.recv(60))["code"] == "worker_lost"
+        omni.until(lambda: status_of(omni) == "duplex_active")
+        result = speaks(socket, array("f", bytes(4 * SECOND)))
+        assert (result["type"], result["kv_cache_length"] > 0) == ("result", True)
+        socket.send(json.dumps({"type": "stop"}))
+        assert json.loads(socket.recv(60))["type"] == "stopped"
+    omni.until(lambda: status_of(omni) == "idle")
+    assert chat(omni) == "hello"

@@ -403,3 +403,14 @@ def test_without_waiting_the_end_is_the_end():
         [call_events.ReplyAudioStarted(0, 1), call_events.ReplyAudio(0, 1, pcm(48_000))], 0.0
     )
     assert len(finished(timeline, 0.5).reply) // 2 == 12_000
+
+
+def test_in_a_native_call_the_sound_of_chunks_is_the_callers_and_its_replies_are_noted():
+    timeline = Timeline(0.0, marks=True)
+    recorded = Recorded()
+    timeline.client_sent(call_events.CallChunk(pcm(16000)), 1.0)
+    timeline.server_sent([call_events.ReplyBegun(0, 3, 2)], 1.0)
+    recorded.add(timeline.finish(1.0))
+    assert recorded.caller[: 2 * 16000] == pcm(16000)
+    [reply] = recorded.of("reply")
+    assert (reply["reply"], reply["turn"]) == (3, 2)

@@ -13,7 +13,7 @@ from duologue.values.call_events import OmniSetup
 from duologue.values.duplex import ChunkArrival, ChunkResult, HeardTurn
 from duologue.values.events import Queued
 from duologue.values.messages import AudioPart, ImagePart
-from duologue.values.requests import Sampling
+from duologue.values.requests import ModelCard, Sampling
 from duologue.wire.calls import duplex
 
 LIMITS = LimitSettings()
@@ -74,6 +74,15 @@ def test_a_model_by_itself_is_told_how_it_is_to_listen_and_look():
 def test_what_a_model_by_itself_cannot_be_told_is_refused(config: dict[str, Any]):
     with pytest.raises(BadRequest):
         decode("prepare", config=config)
+
+
+def test_what_has_no_effect_depends_on_who_holds_the_session():
+    config = {"temperature": 0.5, "length_penalty": 1.1, "text_repetition_penalty": 1.05}
+    prepare = decode("prepare", speed=1.5, config=config)
+    assert isinstance(prepare, duplex.Prepare)
+    assert duplex.ignored_fields(prepare, None) == ("config.length_penalty",)
+    card = ModelCard("omni", "scripted", 9, sampling=("temperature", "length_penalty"))
+    assert duplex.ignored_fields(prepare, card) == ("config.text_repetition_penalty", "speed")
 
 
 def test_a_chunk_may_say_into_how_many_pieces_its_pictures_are_cut():

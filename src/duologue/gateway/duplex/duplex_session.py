@@ -333,7 +333,7 @@ class DuplexSession:
         fixed = () if native else self._fixed(prepare)
         if native or not self._prepared:
             self._voice = await self._choose_voice(prepare, card)
-        ignored = (*prepare.ignored, *fixed, *(() if native else prepare.native))
+        ignored = (*duplex.ignored_fields(prepare, self._call.seat.model), *fixed)
         self._camera.prepare(card, may_change=not prepare.model and not native)
         self._prepare, self._card = replace(prepare, ignored=ignored), card
         if self._prepared:

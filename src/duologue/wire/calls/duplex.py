@@ -21,7 +21,7 @@ from duologue.values.call_events import OmniSetup
 from duologue.values.duplex import ChunkResult
 from duologue.values.events import Queued
 from duologue.values.messages import AudioPart, ImagePart, system
-from duologue.values.requests import Sampling
+from duologue.values.requests import ModelCard, Sampling
 from duologue.wire import media_parts
 from duologue.wire.sound import sound_text
 from duologue.wire.validation import Body, RequestLimits, SamplingFields, check_text, decode_json, validate
@@ -239,6 +239,19 @@ def _prepare(body: PrepareBody, limits: RequestLimits) -> Prepare:
             max_slices=own.max_slice_nums,
         ),
     )
+
+
+def ignored_fields(prepare: Prepare, native: ModelCard | None) -> tuple[str, ...]:
+    """The fields of `prepare` without effect. `native`: the model that holds the session by itself; None for a cascade."""
+    if native is None:
+        return (*prepare.ignored, *prepare.native)
+    spelt = {ours: theirs for theirs, ours in SAMPLING_NAMES.items()}
+    unable = [
+        f"config.{spelt.get(name, name)}"
+        for name in prepare.omni.sampling.asked()
+        if native.sampling and name not in native.sampling
+    ]
+    return (*prepare.ignored, *unable, *(["speed"] if prepare.speed != 1.0 else []))
 
 
 def _recording(body: PrepareBody) -> AudioPart | None:
