@@ -18,6 +18,7 @@ import pytest
 from PIL import Image
 from tests.e2e.conftest import Server
 from tests.e2e.test_duplex import SECOND, spoken
+from tests.e2e.test_hostile_calls import DUPLEX, VOICE, Opens, bombard, duplex, voice
 from tests.support.sample_files import encoded
 from websockets.sync.client import ClientConnection, connect
 
@@ -86,11 +87,11 @@ def test_the_server_says_that_a_model_holds_calls_and_sees(omni: Server):
 def test_a_chat_is_spoken_by_the_model_itself_in_the_voice_that_was_asked_for(omni: Server):
     voices = httpx.get(f"{omni.url}/v1/audio/voices", timeout=60).json()["models"][0]["voices"]
     sounds = []
-    for voice in voices[:2]:
+    for name in voices[:2]:
         body = {
             "messages": [{"role": "user", "content": "/say hello"}],
             "modalities": ["text", "audio"],
-            "audio": {"voice": voice, "format": "wav"},
+            "audio": {"voice": name, "format": "wav"},
         }
         answer = httpx.post(f"{omni.url}/v1/chat/completions", json=body, timeout=120).json()
         sounds.append(base64.b64decode(answer["choices"][0]["message"]["audio"]["data"]))
@@ -199,6 +200,18 @@ def test_a_call_of_a_conversation_is_answered_by_the_model_and_stored(omni: Serv
 
     omni.until(lambda: len(stored()) == 2)
     assert stored() == [("user", SAID), ("assistant", reply["text"])]
+
+
+@pytest.mark.parametrize(("opens", "kinds"), [(voice, VOICE), (duplex, DUPLEX)], ids=["voice", "duplex"])
+def test_frames_of_no_client_are_answered_or_end_the_socket(
+    omni: Server, opens: Opens, kinds: tuple[str, ...]
+):
+    process = omni.worker()["process"]
+    bombard(omni, opens, kinds, 400, 0)
+    omni.until(lambda: status_of(omni) == "idle")
+    assert omni.worker()["process"] == process
+    assert not [line for line in omni.lines if "Traceback" in line]
+    assert chat(omni) == "hello"
 
 
 def test_a_session_survives_the_loss_of_its_model(omni: Server):

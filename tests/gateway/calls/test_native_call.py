@@ -1,11 +1,13 @@
 """A call that its model holds by itself: no reply is generated here, frames and sound go to the model, and the history stays true."""
 
 import anyio
+import anyio.lowlevel
 import pytest
 from tests.gateway.call_fixture import RunningCall
 from tests.gateway.fake_seats import FakeLease
 from tests.gateway.recording_stand_in import Looker
 
+from duologue.gateway.calls.history import ConversationChanges, EphemeralHistory
 from duologue.gateway.calls.native_turns import SPOKEN
 from duologue.gateway.scheduling.scheduler import EVERY_SLOT
 from duologue.values import call_events
@@ -152,3 +154,19 @@ async def test_while_it_waits_for_a_seat_only_the_newest_frame_is_kept():
             call_events.CallFrame(ImagePart(b"b")),
             call_events.CallChunk(SOUND),
         ]
+
+
+async def test_a_conversation_that_is_deleted_ends_it_at_once_because_it_cannot_say_goodbye():
+    class Deleted(EphemeralHistory):
+        async def sync(self, changes: ConversationChanges) -> None:
+            await changes.deleted()
+
+    seat = FakeLease()
+    fixture = RunningCall(seat, native=OMNI, history=Deleted("", "omni", ()))
+    async with fixture.running(SETUP):
+        with anyio.fail_after(30):
+            while fixture.ended is None:
+                await anyio.lowlevel.checkpoint()
+    assert fixture.ended.problem is not None
+    assert fixture.ended.problem.code == "conversation_deleted"
+    assert seat.controls == []
