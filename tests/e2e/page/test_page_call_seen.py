@@ -93,6 +93,25 @@ def pictures(tab: Tab) -> list[str]:
     return PICTURE.findall(reply.text_content() or "")
 
 
+def test_a_recorded_call_shows_what_the_camera_showed(visit: Callable[..., Tab], seeing: Any) -> None:
+    tab = visit(on=seeing).open()
+    call = tab.page.get_by_role("dialog").first
+    tab.button("Call with camera").click()
+    expect(call.get_by_role("button", name=re.compile(r"^What was sent: \d+ frame"))).to_be_visible()
+    call.get_by_role("button", name="Mute").click()
+    call.get_by_role("button", name="Call options").click()
+    tab.page.get_by_role("menuitemcheckbox", name="Record this call").click()
+    expect(call.get_by_role("status").filter(has_text=re.compile("^Recording$"))).to_be_visible()
+    pictures(tab)
+    call.get_by_role("button", name="Hang up").click()
+    expect(call).to_have_count(0)
+    tab.page.goto(tab.url + "#/settings/recordings")
+    tab.button(re.compile("^Show ")).click()
+    tab.button(re.compile("^Play from ")).last.click()
+    shown = tab.page.get_by_alt_text("What the camera showed")
+    tab.page.wait_for_function("image => image.naturalWidth === 1024", arg=shown.element_handle())
+
+
 def test_a_model_that_holds_the_call_by_itself_gets_sound_and_frames(
     visit: Callable[..., Tab], omni: Any
 ) -> None:
