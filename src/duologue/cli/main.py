@@ -138,7 +138,8 @@ UpstreamModel = Annotated[
 Engine = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME", help="llama, remote, minicpmo or scripted, instead of choosing one automatically."
+        metavar="NAME",
+        help="llama, remote, minicpmo, qwen_omni or scripted, instead of choosing one automatically.",
     ),
 ]
 

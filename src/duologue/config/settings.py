@@ -155,7 +155,7 @@ class WorkerEntry(WorkerSettings):
         elif self.engine in ("minicpmo", "qwen_omni"):
             sizes |= {"model": self.model or None, "device": self.device}
             if self.engine == "qwen_omni":
-                sizes |= {"batch": self.batch}
+                sizes |= {"batch": self.batch, "threads": self.threads}
         return {name: value for name, value in sizes.items() if value is not None} | self.options
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from duologue.engines.qwen_omni.omni_memory_plan import OmniSize, plan_memory
+from duologue.engines.qwen_omni.omni_memory_plan import OmniSize, plan_memory, thread_count
 from duologue.errors import StartFailed
 
 GIGABYTE = 1_000_000_000
@@ -47,3 +47,10 @@ def test_a_small_model_serves_more_chats() -> None:
     tiny = OmniSize(weights=1_000_000, token=1_000, trained=4096)
     assert plan(1, size=tiny).slots == 4
     assert plan(1, size=tiny).context == 4096
+
+
+def test_small_models_have_one_thread_and_large_ones_leave_a_core() -> None:
+    assert thread_count(4_000_000, 8, None) == 1
+    assert thread_count(10 * GIGABYTE, 8, None) == 7
+    assert thread_count(10 * GIGABYTE, 1, None) == 1
+    assert thread_count(4_000_000, 8, 3) == 3

@@ -15,6 +15,8 @@ DEFAULT_CONTEXT = 16_384
 LEAST_CONTEXT = 2_048
 WORKING = 1.1
 """What loading and computing take besides the weights, as a factor of them."""
+TINY = 200_000_000
+"""Bytes of weights up to which one thread is best."""
 SMALL, MEDIUM = 4_000_000_000, 16_000_000_000
 """Bytes of weights up to which there are four slots, and two."""
 
@@ -75,6 +77,12 @@ def plan_memory(
             "quantisation leave more.",
         ),
     )
+
+
+def thread_count(weights: int, cores: int, asked: int | None) -> int:
+    """Threads of the arithmetic on a processor with so many cores. Those of a small model wait for each other longer than they compute, the
+    longer the busier the machine is; of a large one, one core stays free for the rest of the server."""
+    return asked or (1 if weights <= TINY else max(1, cores - 1))
 
 
 def _slots(weights: int) -> int:

@@ -17,7 +17,7 @@ from duologue.engines import load_progress
 from duologue.engines.devices import Device, numbered_cards, parse_device, require_card
 from duologue.engines.hardware import machine_limits
 from duologue.engines.optional_library import importing, loading
-from duologue.engines.qwen_omni.omni_memory_plan import OmniPlan, OmniSize, plan_memory
+from duologue.engines.qwen_omni.omni_memory_plan import OmniPlan, OmniSize, plan_memory, thread_count
 from duologue.engines.qwen_omni.prompt.media_reader import MediaReader
 from duologue.engines.qwen_omni.prompt.media_sizes import SoundSize, qwen2_5_tokens, qwen3_tokens
 from duologue.engines.weights import check_files, find_folder, hub_command, missing_weights, target_folder
@@ -43,6 +43,7 @@ class OmniOptions(Struct, frozen=True, forbid_unknown_fields=True):
     slots: int | None = None
     context: int | None = None
     batch: int | None = None
+    threads: int | None = None
     dtype: str = "auto"
     quantisation: Quantisation = ""
     speech: bool = True
@@ -84,7 +85,7 @@ class OpenedModel(Struct, frozen=True):
 
 def check_options(options: OmniOptions) -> None:
     """Raises StartFailed for values that there are not."""
-    for name in ("slots", "context", "batch"):
+    for name in ("slots", "context", "batch", "threads"):
         value = getattr(options, name)
         if value is not None and value < 1:
             raise StartFailed(f"qwen_omni's option {name!r} must be at least 1, not {value}.", param=name)
@@ -143,6 +144,8 @@ def open_model(options: OmniOptions) -> OpenedModel:
         plan = plan_memory(
             name, size, _free(torch, place), slots=options.slots, context=options.context, place=place
         )
+        if place == "cpu":
+            torch.set_num_threads(thread_count(size.weights, machine_limits().cores, options.threads))
         load_progress.report(0.1)
         model = _load(torch, transformers, family, folder, options, place)
         load_progress.report(0.9)
