@@ -220,6 +220,7 @@ PURE = (
     "gateway/middleware/address_group.py",
     "gateway/middleware/base_path.py",
     "gateway/middleware/forwarded.py",
+    "sessions/omni/answer_event.py",
     "sessions/omni/caller_sound.py",
     "sessions/omni/native_reply.py",
     "sessions/omni/units.py",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import asynccontextmanager
+
 import anyio
 import msgspec
 import pytest
@@ -9,8 +11,8 @@ from tests.support.call_parts import STEP, Inline, Player, silence, speech
 from tests.support.native_calls import NATIVE, NativeTalk, native_talk
 
 from duologue.engines.contracts import Generation
-from duologue.engines.scripted.duplex_view import WORD, DuplexScript, digest_of
-from duologue.errors import EngineFailed
+from duologue.engines.scripted.duplex_view import WORD, DuplexScript, ScriptedDuplexView, digest_of
+from duologue.errors import BadRequest, EngineFailed, Unsupported
 from duologue.values.audio import samples
 from duologue.values.call_events import (
     AssistantSaid,
@@ -183,6 +185,40 @@ async def test_the_answer_to_a_unit_follows_its_words_and_sound():
             assert total >= event.codes * WORD
             total -= event.codes * WORD
     assert not total
+
+
+@pytest.mark.parametrize("script", [TOLD, DuplexScript(decides=False, unit_cost_ms=100)])
+async def test_a_reply_plays_without_gaps(script):
+    async with native_talk(script, msgspec.structs.replace(NATIVE, interruptible=False)) as talk:
+        reply = await ask(talk)
+        player = Player(talk)
+        while not talk.of(ReplyAudioEnded):
+            await player.play(STEP)
+            assert talk.sent(reply) > player.played[reply] or talk.of(ReplyAudioEnded)
+    assert samples(talk.pcm(reply)) > 5 * WORD
+
+
+async def test_a_frame_that_cannot_be_read_is_told_and_the_call_goes_on():
+    class Blind(ScriptedDuplexView):
+        async def unit(self, pcm, frames=(), **more):
+            if frames:
+                raise BadRequest("This is no picture.")
+            return await super().unit(pcm, frames, **more)
+
+        async def type(self, text):
+            raise Unsupported("This model takes no typed text.")
+
+    class BlindEngine:
+        @asynccontextmanager
+        async def duplex(self):
+            yield Blind(DuplexScript())
+
+    async with native_talk(engine=lambda sleep: BlindEngine()) as talk:
+        await talk.say(CallFrame(ImagePart(b"no picture")), Typed("hello"))
+        await talk.be_quiet(2)
+    assert talk.problem is None
+    assert [problem.code for problem in talk.of(CallProblem)] == ["unsupported", "invalid_request"]
+    assert len(talk.answers) >= 3
 
 
 async def test_frames_reach_the_model_and_the_newest_counts():

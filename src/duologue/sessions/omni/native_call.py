@@ -16,6 +16,7 @@ import anyio.abc
 from msgspec import Struct
 
 from duologue.engines.contracts import (
+    Decision,
     Detector,
     DetectorEngine,
     DuplexOptions,
@@ -24,7 +25,7 @@ from duologue.engines.contracts import (
     OmniEngine,
     UnitAnswer,
 )
-from duologue.errors import Problem, Unsupported
+from duologue.errors import BadRequest, ContextExceeded, Problem, Unsupported
 from duologue.notifier import Notifier
 from duologue.sessions.call.audio_input import AudioInput, ButtonMark
 from duologue.sessions.call.clock import Clock
@@ -33,6 +34,7 @@ from duologue.sessions.call.outbox import EventOutbox
 from duologue.sessions.call.playback import ClientPlayer, PlayingReply
 from duologue.sessions.call.silence_filler import SilenceFiller
 from duologue.sessions.call.translation import event_of
+from duologue.sessions.omni.answer_event import answer_event, together
 from duologue.sessions.omni.caller_sound import CallerSound
 from duologue.sessions.omni.native_playback import NativePlayback
 from duologue.sessions.omni.native_reply import NativeReply
@@ -45,12 +47,16 @@ from duologue.turns.native import unit_decisions
 from duologue.turns.native.unit_decider import UnitDecider
 from duologue.turns.native.unit_decisions import UnitDecision, UnitFact, UnitPassing
 from duologue.values import call_events
-from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES, samples
+from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES, SPOKEN_RATE, samples
 from duologue.values.call_events import CallControl, CallSetup, OmniSetup
 from duologue.values.messages import ImagePart
 
 log = logging.getLogger(__name__)
 
+LEAD = SPOKEN_RATE * 3 // 4
+"""Samples of a reply that are to be there before the next unit, where the model says as much as a unit is long: a unit and a reserve."""
+MOST_AHEAD = 3
+"""Times that it is asked for more at one unit. One that is slower than speech never gets ahead."""
 UNTAUGHT = "This model speaks only its own words, so the announcement was not spoken."
 
 
@@ -256,7 +262,12 @@ class NativeCall:
     def _ready(self, units: list[SoundUnit]) -> None:
         """These units wait for their frames to be judged, and for the model."""
         for unit in units:
+            dropped = self._queue.dropped
             self._queue.put(unit)
+            if self._queue.dropped and not dropped:
+                log.warning(
+                    "a model is too slow for its call; what is more than three seconds behind is dropped"
+                )
             self._input.mark(UnitMark(unit.end))
 
     # ---- facts and decisions
@@ -314,7 +325,7 @@ class NativeCall:
                 self._commit_reply(reply, position, ending)
             case decisions.CommitTurn(_, text):
                 self._turn_ended = (self._clock.now(), self._clock.now())
-                self._work.append(partial(self._view.type, text))
+                self._work.append(partial(self._type, text))
                 self._post(decision)
             case _:
                 self._post(decision)
@@ -360,6 +371,12 @@ class NativeCall:
             log.warning("a model kept other words of an interrupted reply than it had said")
         self._tell_said(playing, heard, unheard, "interrupted")
 
+    async def _type(self, text: str) -> None:
+        try:
+            await self._view.type(text)
+        except Unsupported as problem:
+            self.report_problem(problem)
+
     async def _silence(self) -> None:
         await self._view.cut(0)
 
@@ -385,17 +402,48 @@ class NativeCall:
         if passing == "speak":
             self._told = reply
         if passing != "withhold":
-            answer = await self._view.unit(unit.pcm, frames, decision=passing, max_slices=unit.max_slices)
+            answer = await self._unit(unit, frames, passing)
         self._cached = answer.cached
         late = max(0.0, self._clock.now() - unit.arrived) * 1000
         self.decide(unit_decisions.UnitSpoke(not answer.listens))
         # One that was cut meanwhile is not spoken on.
         expected = reply if passing == "speak" else self._machine.reply
         number = self._add(expected, answer) if expected == self._machine.reply else None
+        if number is not None and passing == "speak":
+            answer = await self._speak_ahead(number, answer)
         self._units += 1
-        self._playback.answer(self._answered(unit, answer, number, late), number)
+        event = answer_event(self.epoch, self._units, unit.answers, answer, number, late)
+        self._playback.answer(event, number)
         if passing != "withhold":
             await self._view.finalize()
+
+    async def _unit(self, unit: SoundUnit, frames: tuple[ImagePart, ...], passing: Decision) -> UnitAnswer:
+        """The model's answer. A frame that it cannot read is left out."""
+        slices = unit.max_slices
+        try:
+            return await self._view.unit(unit.pcm, frames, decision=passing, max_slices=slices)
+        except BadRequest as problem:
+            if not frames or isinstance(problem, ContextExceeded):
+                raise
+            self.report_problem(problem)
+        return await self._view.unit(unit.pcm, decision=passing, max_slices=slices)
+
+    async def _speak_ahead(self, number: int, answer: UnitAnswer) -> UnitAnswer:
+        """Let a model that was told to speak say more, until there is enough to play while the next unit comes: it says as much as a unit is
+        long, and the first one may be short. All that it said, as one answer."""
+        playing = self._playback.replies[number]
+        silence = bytes(self._cutter.target * SAMPLE_BYTES)
+        for _ in range(MOST_AHEAD):
+            going_on = self._machine.reply == number and not playing.reply.finished
+            if not going_on or playing.reply.length - playing.played >= LEAD:
+                break
+            await self._view.finalize()
+            more = await self._view.unit(silence, decision="speak")
+            answer = together(answer, more)
+            if self._machine.reply == number:
+                self._add(number, more)
+        self._cached = answer.cached
+        return answer
 
     def _add(self, number: int | None, answer: UnitAnswer) -> int | None:
         """Add what the model said to this reply. None if it said nothing of it."""
@@ -408,29 +456,6 @@ class NativeCall:
         words = reply.add(answer.text, answer.pcm, last=answer.end_of_turn or answer.listens)
         self._playback.sounded(reply, words)
         return reply.number
-
-    def _answered(
-        self, unit: SoundUnit, answer: UnitAnswer, reply: int | None, late: float
-    ) -> call_events.UnitAnswered:
-        costs = answer.costs
-        return call_events.UnitAnswered(
-            self.epoch,
-            self._units,
-            unit.answers,
-            listens=reply is None,
-            reply=reply,
-            end_of_turn=reply is not None and answer.end_of_turn,
-            cached=answer.cached,
-            written=answer.written,
-            codes=answer.codes,
-            slices=answer.slices,
-            vision_tokens=answer.vision_tokens,
-            prefill_ms=costs.prefill,
-            language_ms=costs.language,
-            speech_ms=costs.speech,
-            vocoder_ms=costs.vocoder,
-            late_ms=round(late, 1),
-        )
 
     # ---- figures and problems
 

@@ -41,7 +41,8 @@ class UnitCutter:
 
     def __init__(self, fewest: int, most: int) -> None:
         self._fewest, self._most = fewest, most
-        self._target = min(max(TARGET, fewest), most)
+        self.target = min(max(TARGET, fewest), most)
+        """Samples of a unit where the client does not cut them."""
         self._rest = b""
         self._end = 0
         self._frames: tuple[ImagePart, ...] = ()
@@ -61,8 +62,8 @@ class UnitCutter:
         """Sound of any length; the units that are complete with it."""
         self._rest += pcm
         units = []
-        while samples(self._rest) >= self._target:
-            units.append(self._cut(self._target, arrived))
+        while samples(self._rest) >= self.target:
+            units.append(self._cut(self.target, arrived))
         return units
 
     def add_chunk(
