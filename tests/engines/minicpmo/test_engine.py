@@ -242,9 +242,9 @@ async def test_sampling_is_applied_as_the_card_says(model, folder, speaks):
 
 
 async def test_a_temperature_of_nothing_takes_the_best_token(engine, model):
-    await reply(engine, user("Hello"), sampling=Sampling(temperature=0.0), speak_as="")
+    await reply(engine, user("Hello"), sampling=Sampling(temperature=0.0, top_p=0.9), speak_as="")
     used = model.arguments("streaming_generate")
-    assert (used["temperature"], used["top_k"]) == (1.0, 1)
+    assert (used["temperature"], used["top_k"], used["top_p"]) == (1.0, 1, 1e-6)
 
 
 async def test_options_of_pictures_reach_the_model(folder):

@@ -30,6 +30,9 @@ SILENT = (
     f"The model wrote nothing for {SILENCE:.0f} seconds, and its code cannot say why. Its worker is being restarted; please try again "
     "in a moment."
 )
+BEST_TOKEN = {"temperature": 1.0, "top_k": 1, "top_p": 1e-6}
+"""What stands for a temperature of 0: streams are only made by sampling. `top_p` decides between tokens that are equally good, as they often are in
+16 bits."""
 TURN_END = "<|im_end|>\n"
 
 
@@ -62,12 +65,7 @@ class ReplyOptions(Struct, frozen=True):
         names = ("top_p", "top_k", "repetition_penalty")
         given = {name: value for name in names if (value := getattr(asked, name)) is not None}
         if asked.temperature is not None:
-            # Streams are only made by sampling; the best token alone is the same as none of it.
-            given |= (
-                {"temperature": asked.temperature}
-                if asked.temperature > 0
-                else {"temperature": 1.0, "top_k": 1}
-            )
+            given |= {"temperature": asked.temperature} if asked.temperature > 0 else BEST_TOKEN
         return {"max_new_tokens": self.most, "do_sample": True, "enable_thinking": self.thinking} | given
 
 
