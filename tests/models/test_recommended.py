@@ -84,6 +84,14 @@ def test_digests_dates_and_order_are_as_they_should_be() -> None:
     assert sizes == sorted(sizes)
 
 
+def test_languages_are_counted_and_named_by_their_tags() -> None:
+    known = [model.languages for model in RECOMMENDED if model.languages is not None]
+    assert known
+    for languages in known:
+        assert languages.count >= max(1, len(languages.named))
+        assert all(re.fullmatch("[a-z]{2,3}(-[A-Z][A-Za-z]+)?", tag) for tag in languages.named)
+
+
 def test_only_tool_calls_that_are_read_are_an_ability() -> None:
     assert TOOL_FORMATS.keys() == READ_TOOL_FORMATS
     for model in RECOMMENDED:

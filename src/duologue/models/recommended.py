@@ -45,6 +45,14 @@ Trait = Literal[
 """What a model is good for or needs, in codes: the page tells them in its languages."""
 
 
+class ModelLanguages(Struct, frozen=True, forbid_unknown_fields=True):
+    """How many languages a model knows by its makers' words, or `more`; `named`: those they name (BCP 47), where they name the main ones."""
+
+    count: int
+    more: bool = False
+    named: tuple[str, ...] = ()
+
+
 class Recommended(Struct, frozen=True, forbid_unknown_fields=True):
     """A model that can be downloaded by its short `name`; `title` is that name as people write it.
 
@@ -73,7 +81,7 @@ class Recommended(Struct, frozen=True, forbid_unknown_fields=True):
     projector: str = ""
     projector_size: int = 0
     active: int = 0
-    languages: str = ""
+    languages: ModelLanguages | None = None
     tools: str = ""
     thinking: bool = False
     code: bool = False

@@ -1,6 +1,7 @@
 // One row for each model: what is loaded, on this machine, being downloaded or recommended, by how it would run here. Pure.
 import { models as words } from "../language/en/models/models";
 import { foldText } from "../language/fold_text";
+import { currentLanguage } from "../language/language.svelte";
 import type { AvailableModel, Download, Fit, LoadedModel, LocalModel, ModelsOverview } from "../wire/models/models";
 import type { ModelLoad } from "./models.svelte";
 
@@ -83,10 +84,16 @@ export function descriptionOf({ known }: ModelRow): string {
   return `${sentence.charAt(0).toLocaleUpperCase()}${sentence.slice(1)}.`;
 }
 
+/** The names of its main languages, in the page's language. */
+function languagesOf({ known }: ModelRow): string {
+  const names = new Intl.DisplayNames([currentLanguage()], { type: "language" });
+  return (known?.languages?.named ?? []).map((tag) => names.of(tag)).join(" ");
+}
+
 /** Whether every word of the filter occurs in what the row says. */
 export function matchesFilter(row: ModelRow, filter: string): boolean {
   const { name, title, known } = row;
-  const text = foldText([name, title, descriptionOf(row), known?.languages, known?.licence, ...(known?.abilities ?? [])].join(" "));
+  const text = foldText([name, title, descriptionOf(row), languagesOf(row), known?.licence, ...(known?.abilities ?? [])].join(" "));
   return foldText(filter)
     .split(/\s+/)
     .every((word) => text.includes(word));

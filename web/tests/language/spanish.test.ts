@@ -25,6 +25,6 @@ it("opens a question that goes on around the name of a tool", () => {
   expect(`${may("notes")}fetch${run("notes")}`).toBe("¿Permitir que notes ejecute fetch?");
 });
 
-it("names the languages of a model as the server lists them", () => {
-  expect(["119 languages", "11 and more, among them English, French", "English"].map(spanish.models.languages)).toEqual(["119 idiomas", "11 idiomas o más", "English"]);
+it("says how many languages a model knows", () => {
+  expect([spanish.models.languages(119, false), spanish.models.languages(11, true)]).toEqual(["119 idiomas", "11 idiomas o más"]);
 });

@@ -7,7 +7,7 @@ import { setLanguage } from "../../src/language/language.svelte";
 import { abilitiesOf, descriptionOf, matchesFilter, modelRows } from "../../src/models/model_rows";
 import type { AvailableModel, Download, Fit, LoadedModel, LocalModel, ModelsOverview } from "../../src/wire/models/models";
 
-const known = (name: string, fit: Fit | null): AvailableModel => ({ name, title: name.toUpperCase(), size: 10, fit, licence: "MIT", languages: "German" });
+const known = (name: string, fit: Fit | null): AvailableModel => ({ name, title: name.toUpperCase(), size: 10, fit, licence: "MIT", languages: { count: 1, more: false, named: ["de"] } });
 const local = (name: string, fit: Fit | null = null): LocalModel => ({ name, size: 11, fit });
 const worker = (name: string, state: LoadedModel["state"] = "ready"): LoadedModel => ({ name, worker: `w-${name}`, engine: "llama", state });
 const download = (name: string, state: Download["state"]): Download => ({ id: name, name, what: name, state, total: 0, done: 0 });

@@ -191,7 +191,7 @@ def available_rows(folder: Path, hardware: Hardware | None) -> list[dict[str, An
             "abilities": list(model.abilities),
             "vision": model.vision,
             "sound": model.sound,
-            "languages": model.languages,
+            "languages": msgspec.to_builtins(model.languages),
             "released": model.released,
             "licence": model.licence,
             "description": model.description,

@@ -77,12 +77,19 @@ export type Trait =
   | "large_cards"
   | "much_memory";
 
+/** How many languages a model knows, or `more`; `named`: the main ones (BCP 47), where they are known. */
+export interface ModelLanguages {
+  readonly count: number;
+  readonly more: boolean;
+  readonly named: readonly string[];
+}
+
 export interface AvailableModel {
   readonly name: string;
   readonly title?: string;
   /** "2026-03". */
   readonly released?: string;
-  readonly languages?: string;
+  readonly languages?: ModelLanguages | null;
   readonly repository?: string;
   readonly size: number;
   readonly parameters?: number;

@@ -39,7 +39,7 @@ export const models: ModelsWords = {
   useName: (name) => `${name} für neue Chats verwenden`,
   retry: "Erneut versuchen",
   retryName: (name) => `Erneut versuchen: ${name}`,
-  languages: (languages) => languages.replace(/^(\d+) languages$/, "$1 Sprachen").replace(/^(\d+) and more, .*$/, "$1 und mehr Sprachen"),
+  languages: (count, more) => (more ? `${count} und mehr Sprachen` : `${count} Sprachen`),
   states: { ready: "Geladen", loading: "Wird geladen", failed: "Fehlgeschlagen", offline: "Wird gestartet", stopping: "Wird entladen" },
   loadingName: (name) => `${name} wird geladen`,
   percent: (percent) => `${percent} %`,

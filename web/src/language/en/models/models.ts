@@ -61,7 +61,7 @@ const english = {
   useName: (name: string) => `Use ${name} for new chats`,
   retry: "Try again",
   retryName: (name: string) => `Try ${name} again`,
-  languages: (languages: string) => languages,
+  languages: (count: number, more: boolean) => (more ? `${count} languages and more` : `${count} languages`),
   states: { ready: "Loaded", loading: "Loading", failed: "Failed", offline: "Starting", stopping: "Stopping" },
   loadingName: (name: string) => `Loading ${name}`,
   percent: (percent: number) => `${percent} %`,

@@ -39,7 +39,7 @@ export const models: ModelsWords = {
   useName: (name) => `Usar ${name} en los chats nuevos`,
   retry: "Reintentar",
   retryName: (name) => `Reintentar ${name}`,
-  languages: (languages) => languages.replace(/^(\d+) languages$/, "$1 idiomas").replace(/^(\d+) and more, .*$/, "$1 idiomas o más"),
+  languages: (count, more) => (more ? `${count} idiomas o más` : `${count} idiomas`),
   states: { ready: "Cargado", loading: "Cargando", failed: "Con error", offline: "Iniciando", stopping: "Deteniéndose" },
   loadingName: (name) => `Cargando ${name}`,
   percent: (percent) => `${percent}\u00a0%`,

@@ -75,7 +75,7 @@ export const composer: ComposerWords = {
   given: { auto: "Automatique", text: "Texte", pages: "Images des pages" },
   givenDetails: { auto: "Le serveur choisit", text: "Son texte seulement", pages: "Une image de chaque page" },
   cannotTake: (model, what) => `${model} ne prend pas en charge les ${what} : ce fichier ne sera pas envoyé.`,
-  tooMuchSound: (model, time) => `${model} peut entendre au plus ${time} de son dans un message : ce fichier ne sera pas envoyé.`,
+  tooMuchSound: (model, time) => `${model} peut entendre au plus ${time} de son dans un message : ce fichier ne sera pas envoyé.`,
   kinds: { image: "images", audio: "fichiers audio", video: "vidéos" },
   giveText: "Envoyer le texte",
   askOther: (model) => `Passer à ${model}`,

@@ -40,7 +40,7 @@ export const models: ModelsWords = {
   useName: (name) => `Utiliser ${name} pour les nouveaux chats`,
   retry: "Réessayer",
   retryName: (name) => `Réessayer ${name}`,
-  languages: (languages) => languages.replace(/^(\d+) languages$/, "$1 langues").replace(/^(\d+) and more, .*$/, "$1 langues ou plus"),
+  languages: (count, more) => (more ? `${count} langues ou plus` : `${count} langues`),
   states: { ready: "Chargé", loading: "Chargement", failed: "Échec", offline: "Démarrage", stopping: "Arrêt" },
   loadingName: (name) => `Chargement ${of(name)}`,
   percent: (percent) => `${percent} %`,
