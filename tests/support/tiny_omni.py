@@ -84,18 +84,34 @@ def make_omni(folder: Path, family: Family = "qwen2_5", *, seed: int = 0, talker
 
 
 def enliven(model: Any) -> None:
-    """Larger weights for what a tiny model says to depend on what it reads: freshly made ones hardly change what they read."""
+    """Larger weights for what a tiny model says to depend on what it reads: freshly made ones hardly change what they read, and
+    their sound is silence."""
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if "experts." in name and parameter.dim() == 3:
                 parameter.normal_(0.0, 0.02)  # the library leaves those of the talker as the memory was
-        for name, parameter in model.thinker.named_parameters():
-            if parameter.dim() > 1:
-                parameter.mul_(9.0 if "proj2" in name else 4.0 if _is_at_an_end(name) else 3.0)
+        for part in (model.thinker, *([model.talker] if model.has_talker else [])):
+            for name, parameter in part.named_parameters():
+                if parameter.dim() > 1:
+                    parameter.mul_(9.0 if "proj2" in name else 4.0 if _is_at_an_end(name) else 3.0)
+        if model.has_talker:
+            enliven_vocoder(model.token2wav if hasattr(model, "token2wav") else model.code2wav)
 
 
 def _is_at_an_end(name: str) -> bool:
-    return "lm_head" in name or "embed_tokens" in name
+    return "head" in name or "embed_tokens" in name
+
+
+def enliven_vocoder(vocoder: Any) -> None:
+    """Every layer passes on as much as it gets, the last one what is heard well without being clipped."""
+    for name, parameter in vocoder.named_parameters():
+        if "embed" in name.split(".")[-2]:
+            parameter.normal_(0.0, 1.0)
+        elif parameter.dim() > 1:
+            last = name.endswith(("conv_post.weight", "decoder.6.conv.weight"))
+            parameter.normal_(0.0, (0.015 if last else 1.0) * parameter[0].numel() ** -0.5)
+        elif name.endswith(("scale", "gamma")):
+            parameter.fill_(0.5)
 
 
 def make_tokenizer(family: Family) -> PreTrainedTokenizerFast:
