@@ -46,7 +46,7 @@ def test_a_worker_is_restarted_after_a_question(tab: Tab) -> None:
 
 
 def test_calls_that_are_switched_off_have_no_button(tab: Tab) -> None:
-    call = tab.page.locator("button.call")
+    call = tab.page.get_by_role("button", name="Call", exact=True)
     expect(call).to_be_visible()
     tab.page.goto(tab.url + "#/admin")
     modes = tab.page.get_by_role("region", name="Modes")
