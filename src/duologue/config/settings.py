@@ -396,7 +396,7 @@ class Settings(EngineSettings):
         description="Additional web origins whose pages may use this server, such as https://name:port.",
     )
     base_path: BasePath = Field(
-        default="", description="The path prefix of all URLs, such as /talk; empty: none."
+        default="", description="The path prefix of all URLs, such as /duologue; empty: none."
     )
     proxies: tuple[str, ...] = Field(
         default=(),

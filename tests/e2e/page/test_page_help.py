@@ -30,7 +30,7 @@ def test_the_palette_asks_the_help_what_was_typed(tab: Tab) -> None:
 
 def test_the_screen_begins_with_common_questions_and_says_when_nothing_is_found(tab: Tab) -> None:
     tab.page.goto(tab.url + "#/help")
-    tab.page.get_by_role("link", name="How do I talk by voice?").click()
+    tab.page.get_by_role("link", name="How do I start a voice call?").click()
     expect(tab.page.locator("details").first).to_contain_text("Voice")
     tab.page.get_by_role("searchbox", name="Ask about Duologue").fill("xyzzy")
     expect(tab.page.get_by_text("No results. Try other words.")).to_be_visible()

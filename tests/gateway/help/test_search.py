@@ -25,6 +25,7 @@ def search() -> HelpSearch:
         ("How do I get a better model?", {"Getting a better model"}),
         ("How do I reach it from my phone?", {"HTTPS"}),
         ("Can I talk to you by voice?", {"Voice", "Voices and recognisers"}),
+        ("How do I start a voice call?", {"Voice"}),
         ("How do I make a backup?", {"Conversations and backups"}),
         ("https certificate", {"HTTPS"}),
         ("run it behind nginx", {"Behind a proxy, or under a path"}),

@@ -7,7 +7,7 @@ export const help: HelpWords = {
   questions: [
     "How do I get a better model?",
     "How do I connect another server?",
-    "How do I talk by voice?",
+    "How do I start a voice call?",
     "How do I add users?",
     "How do I reach it from my phone?",
     "How do I make a backup?",
