@@ -137,7 +137,7 @@ async def test_a_worker_runs_in_the_other_environment(tmp_path):
     spec = LoadSpec("omni", "scripted", "m", python=python)
     answers: list[worker_protocol.Up] = []
     async with process.started(spec, "secret", free_port()) as running:
-        command = await anyio.run_process(["ps", "-o", "command=", "-p", str(running.process.pid)])
+        command = await anyio.run_process(["ps", "-ww", "-o", "command=", "-p", str(running.process.pid)])
         headers = {"Authorization": "Bearer secret"}
         with anyio.fail_after(PATIENCE):
             async with connect(f"ws://{running.address}/live", additional_headers=headers) as socket:
