@@ -43,6 +43,7 @@ class Server:
 
         async def receive() -> Any:
             if not left:
+                assert kind == "websocket", "nothing follows the last piece of a body"
                 await anyio.sleep_forever()
             data = b"x" * left.pop(0)
             if kind == "websocket":

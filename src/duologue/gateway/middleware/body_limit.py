@@ -66,11 +66,12 @@ async def with_checked_body(
     """Run `app`; `check` is given the size of each piece of the body and may end the request with a problem. `room`: bytes of the
     rest that are read and dropped then."""
     refusal: Problem | None = None
-    started = False
+    started = complete = False
 
     async def receive_checked() -> Message:
-        nonlocal refusal
+        nonlocal refusal, complete
         message = await receive()
+        complete = not message.get("more_body", False)
         if body := message.get("body", b""):
             refusal = refusal or check(len(body))
         if refusal is not None:
@@ -90,17 +91,18 @@ async def with_checked_body(
         if raised is not refusal:
             raise
     if refusal is not None and not started:
-        await refuse_body(scope, receive, send, refusal, room)
+        # Nothing follows the last piece: reading on would wait for the client to leave.
+        await refuse_body(scope, receive, send, refusal, 0 if complete else room)
 
 
 async def refuse_body(scope: Scope, receive: Receive, send: Send, problem: Problem, room: int) -> None:
     """Answer, then read some more of the body: many clients read the answer only after they have sent everything, and
-    would lose it if the connection closed under them."""
+    would lose it if the connection closed under them. `room` 0: nothing more comes."""
 
     async def send_and_drain(message: Message) -> None:
         if message["type"] == "http.response.body":
             await send({**message, "more_body": True})
-            await _drain(receive, max(room, DRAIN_BYTES))
+            await _drain(receive, room and max(room, DRAIN_BYTES))
             message = {"type": "http.response.body", "body": b""}
         await send(message)
 
