@@ -106,6 +106,7 @@ def test_a_call_with_a_camera_shows_it_and_sends_small_frames(tab: Tab, line: Li
     expect(screen(tab).get_by_role("heading", name="Listening")).to_be_visible()
 
 
+@pytest.mark.long
 def test_a_higher_rate_sends_more_and_is_kept(tab: Tab, line: Line) -> None:
     called(tab, line)
     press(tab, "Picture options")
@@ -159,6 +160,7 @@ def test_the_camera_goes_off_and_on_during_a_call(tab: Tab, line: Line) -> None:
     line.until(lambda: len(frames(line)) > before)
 
 
+@pytest.mark.long
 def test_a_call_begun_without_a_camera_sends_no_frames(tab: Tab, line: Line) -> None:
     tab.button(
         "Call",
@@ -178,6 +180,7 @@ def test_the_screen_takes_the_place_of_the_camera(tab: Tab, line: Line) -> None:
     expect(screen(tab).get_by_label("Your screen")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_another_camera_is_chosen_by_name(tab: Tab, line: Line) -> None:
     called(tab, line)
     press(tab, "Picture options")
@@ -193,6 +196,7 @@ def test_another_camera_is_chosen_by_name(tab: Tab, line: Line) -> None:
     expect(chosen).to_have_attribute("aria-checked", "true")
 
 
+@pytest.mark.long
 def test_only_the_callers_own_view_is_mirrored(tab: Tab, line: Line) -> None:
     called(tab, line)
     view = screen(tab).locator("video")
@@ -206,6 +210,7 @@ def test_only_the_callers_own_view_is_mirrored(tab: Tab, line: Line) -> None:
     ("name", "sentence"),
     [("NotAllowedError", "Camera access is blocked."), ("NotFoundError", "No camera found.")],
 )
+@pytest.mark.long
 def test_a_camera_that_is_refused_or_missing_is_told_and_the_call_goes_on(
     tab: Tab, line: Line, name: str, sentence: str
 ) -> None:
@@ -243,6 +248,7 @@ def test_a_reply_is_interrupted_and_captioned_beside_the_picture(tab: Tab, line:
     assert line.of("interrupt")[0]["reply_id"] == 1
 
 
+@pytest.mark.long
 def test_the_camera_of_a_minimised_call_is_seen_and_turned_off_in_its_bar(tab: Tab, line: Line) -> None:
     called(tab, line)
     press(tab, "Show chat")
@@ -267,6 +273,7 @@ def test_frames_are_sent_from_a_tab_in_the_background(tab: Tab, line: Line) -> N
     assert frames(line)[-1]["image"] != frames(line)[before]["image"], "they are new ones"
 
 
+@pytest.mark.long
 def test_hanging_up_turns_the_camera_off(tab: Tab, line: Line) -> None:
     called(tab, line)
     press(tab, "Hang up")
@@ -309,6 +316,7 @@ def test_the_picture_is_accessible_and_fits(visit: Callable[..., Tab], width: in
     assert tab.complaints_in_both_themes(AXE) == []
 
 
+@pytest.mark.long
 def test_everything_is_done_with_the_keyboard(tab: Tab, line: Line) -> None:
     tab.button("Call with camera").press("Enter")
     line.until(lambda: len(frames(line)) > 0)

@@ -107,6 +107,7 @@ def test_a_photo_is_looked_at_taken_again_and_attached(tab: Tab) -> None:
     assert lights(tab) == []
 
 
+@pytest.mark.long
 def test_the_camera_goes_off_when_it_is_left(tab: Tab) -> None:
     tab.add("Capture", "Camera")
     live(tab)
@@ -170,6 +171,7 @@ def test_a_clip_has_sound_a_time_and_is_watched_before_it_is_attached(tab: Tab) 
     expect(files(tab)).to_contain_text([re.compile(r"Video\.(webm|mp4)")])
 
 
+@pytest.mark.long
 def test_escape_ends_a_recording_before_it_closes_the_dialog(tab: Tab) -> None:
     tab.add("Capture", "Camera")
     dialog(tab).get_by_role("radio", name="Video").check()
@@ -184,6 +186,7 @@ def test_escape_ends_a_recording_before_it_closes_the_dialog(tab: Tab) -> None:
     expect(files(tab)).to_have_count(0)
 
 
+@pytest.mark.long
 def test_a_clip_ends_by_itself_when_it_would_be_too_large(visit: Callable[..., Tab]) -> None:
     tab = visit()
     tab.capabilities(limits={"attachments": 4, "blob_bytes": 700_000})
@@ -224,6 +227,7 @@ def test_a_picture_of_the_screen_is_attached_at_once(tab: Tab) -> None:
     expect(files(tab)).to_contain_text(["Screenshot.png", "Screenshot 2.png"])
 
 
+@pytest.mark.long
 def test_a_screen_that_is_not_chosen_after_all_is_no_mistake(tab: Tab) -> None:
     tab.page.evaluate(
         "() => { navigator.mediaDevices.getDisplayMedia = async () => { throw new DOMException('by user', 'NotAllowedError'); }; }"
@@ -258,6 +262,7 @@ def test_a_camera_that_cannot_be_had_says_why_and_can_be_tried_again(
     live(tab)
 
 
+@pytest.mark.long
 def test_a_blocked_microphone_leaves_clips_without_sound_and_says_so(tab: Tab) -> None:
     tab.page.evaluate(
         """() => {

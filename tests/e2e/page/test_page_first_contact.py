@@ -90,6 +90,7 @@ def test_one_click_leads_to_the_reply_of_a_better_model_and_it_stays(
     expect(answers(tab, name)).to_be_visible(timeout=PATIENCE)
 
 
+@pytest.mark.long
 def test_a_wrong_checksum_is_said_there_and_can_be_tried_again(
     hub: Hub, start: Callable[..., Server], visit: Callable[..., Tab]
 ) -> None:
@@ -104,6 +105,7 @@ def test_a_wrong_checksum_is_said_there_and_can_be_tried_again(
     expect(answers(tab, name)).to_be_visible(timeout=PATIENCE)
 
 
+@pytest.mark.long
 def test_a_full_disk_is_said_there_with_what_to_do(
     hub: Hub, start: Callable[..., Server], visit: Callable[..., Tab]
 ) -> None:

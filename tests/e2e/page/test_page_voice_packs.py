@@ -174,6 +174,7 @@ def test_a_download_is_cancelled_resumed_and_removed_in_its_row(
     expect(german).not_to_contain_text("Download incomplete")
 
 
+@pytest.mark.long
 def test_a_wrong_checksum_is_said_in_the_row_and_can_be_tried_again(
     hub: Hub, start: Callable[..., Server], visit: Callable[..., Tab]
 ) -> None:
@@ -191,6 +192,7 @@ def test_a_wrong_checksum_is_said_in_the_row_and_can_be_tried_again(
     expect(german).to_contain_text("In use", timeout=PATIENCE)
 
 
+@pytest.mark.long
 def test_releases_that_cannot_be_reached_are_said_in_the_row(
     start: Callable[..., Server], visit: Callable[..., Tab]
 ) -> None:
