@@ -122,7 +122,7 @@ class MiniCPMEngine:
         try:
             yield session
         except Problem:
-            # A call that failed is told by its own reason, whatever the way back says.
+            # Report why the call failed, not what went wrong while switching back.
             with suppress(Problem):
                 await self._leave(session)
             raise

@@ -20,7 +20,7 @@ STEPS, GUIDANCE, SWAY = 10, 0.5, -1.0
 """As in the library: points in time, how much of the difference that the codes make is added, and how much denser the points are at the
 beginning."""
 FIRST = (GroupSize(10, 2), GroupSize(10, 4))
-"""The first codes become sound before those after them are there, because somebody waits."""
+"""The first codes are made into sound early, to shorten the wait for the first sound."""
 LATER = 2
 """Blocks of a later group. The blocks before and after are computed again with each."""
 
