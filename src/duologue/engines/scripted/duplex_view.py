@@ -1,6 +1,6 @@
 """The duplex view of the scripted omni engine: it listens and speaks by rule, the same way every time.
 
-It answers a loud stretch that silence follows, or when it is told to. Its words say what it was given, so that a test fails where
+It replies to loud sound followed by silence, or when told to. The reply reports what the view received, so that a test fails where
 sound or frames were lost, or replaced by text: "heard 2 units 1 frames 32000 samples 5f2c8e1a". The last word is a digest of the
 sound and the frames since its last answer, in order (`digest_of`). Every word is a tone of 240 ms and 60 ms of silence.
 """
