@@ -114,6 +114,21 @@ def grammar_repetition() -> Attack:
     return _completion(grammar='root ::= ((("a" | "b"){0,10}){0,10}){0,10}')
 
 
+def pattern_repetition() -> Attack:
+    """A pattern that repeats what may be empty."""
+    return _completion(regex_pattern="(((a|b){0,8}){0,8}){0,8}", max_tokens=4)
+
+
+def optional_parts() -> Attack:
+    """A grammar of 200 parts that may each be left out."""
+    return _completion(grammar='root ::= ("a"?){0,200} "b"', max_tokens=4)
+
+
+def choice_of_500() -> Attack:
+    """A choice of as many texts as there may be."""
+    return _completion(guided_choice=[f"word{at} and more" for at in range(500)], max_tokens=8)
+
+
 def grammar_nesting() -> Attack:
     """A grammar of 30,000 nested brackets."""
     return _completion(grammar="root ::= " + "(" * 30_000 + '"a"' + ")" * 30_000)
@@ -205,6 +220,9 @@ KINDS: list[Callable[[], Attack]] = [
     grammar_alternatives,
     grammar_rules,
     grammar_repetition,
+    pattern_repetition,
+    optional_parts,
+    choice_of_500,
     grammar_nesting,
     schema_enum,
     schema_references,

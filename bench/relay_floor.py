@@ -22,7 +22,10 @@ async def work(port: int) -> None:
     encode = msgspec.msgpack.Encoder().encode
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        order = json.loads(await reader.readline())
+        line = await reader.readline()
+        if not line:  # somebody only looked whether it listens
+            return
+        order = json.loads(line)
         for _ in range(order["chunks"]):
             for stream in range(order["streams"]):
                 frame = encode({"stream": stream, "text": "token "})

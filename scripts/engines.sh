@@ -2,7 +2,8 @@
 # Tests the optional engines: each extra of the package in its own environment, build/engines/NAME, with its real
 # library, on tiny models that the tests generate. Only packages are downloaded.
 #
-#   scripts/engines.sh [NAME ...]    whisper, kokoro-onnx, kokoro, qwen, pocket, omni; without a name all of them
+#   scripts/engines.sh [NAME ...]    whisper, kokoro-onnx, kokoro, qwen, pocket, omni, transformers, musetalk, wan; without a name
+#                               all of them
 #
 # Environments are removed after their tests, because two of them are large; KEEP=1 keeps and reuses them. $DUOLOGUE_TORCH is
 # the PyTorch to install ("torch==2.13.0"); the default is the newest CPU build. Exits with 1 if one of them could not be
@@ -42,23 +43,33 @@ make_environment() {
         "$python" -m venv "$place" || return 1
     fi
     case "$1" in
-    kokoro | qwen | pocket | omni) install_torch || return 1 ;;
+    kokoro | qwen | pocket | omni | transformers | musetalk | wan) install_torch || return 1 ;;
+    esac
+    case "$1" in
+    musetalk | wan) extra=video ;;
+    *) extra=$1 ;;
     esac
     # Pin the installed PyTorch: the extra alone might replace it by the default build.
     "$place/bin/python" -c 'from importlib.metadata import version; print("torch==" + version("torch"))' \
         >"$place/kept" 2>/dev/null || : >"$place/kept"
-    install --constraint "$place/kept" --editable ".[$1]" onnx pytest hypothesis || return 1
+    case "$1" in
+    # The tests of the real server need a voice, those of quantised models bitsandbytes.
+    omni) install --constraint "$place/kept" --editable '.[omni,voice]' bitsandbytes pytest hypothesis || return 1 ;;
+    transformers) install --constraint "$place/kept" --editable '.[transformers,voice]' pytest hypothesis || return 1 ;;
+    *) install --constraint "$place/kept" --editable ".[$extra]" onnx pytest hypothesis || return 1 ;;
+    esac
     touch "$place/.done"
 }
 
-[ $# -gt 0 ] || set -- whisper kokoro-onnx kokoro qwen pocket omni
+[ $# -gt 0 ] || set -- whisper kokoro-onnx kokoro qwen pocket omni transformers musetalk wan
 for name in "$@"; do
     case "$name" in
-    whisper | kokoro-onnx | kokoro | pocket) tests="test_$(echo "$name" | tr - _).py" ;;
+    whisper | kokoro-onnx | kokoro | pocket | musetalk | wan) tests="test_$(echo "$name" | tr - _).py" ;;
     qwen) tests=test_qwen_asr.py ;;
     omni) tests='test_qwen_omni*.py' ;;
+    transformers) tests='test_huggingface*.py' ;;
     *)
-        echo "There is no engine $name; choose from whisper, kokoro-onnx, kokoro, qwen, pocket and omni." >&2
+        echo "There is no engine $name; choose from whisper, kokoro-onnx, kokoro, qwen, pocket, omni, transformers, musetalk and wan." >&2
         exit 1
         ;;
     esac
@@ -67,7 +78,7 @@ for name in "$@"; do
     if { [ -f "$place/.done" ] || make_environment "$name"; } &&
         "$place/bin/python" -m pytest -W ignore tests/engines_extra/$tests; then # $tests may be a pattern
         "$place/bin/python" -m pip list --format freeze 2>/dev/null |
-            grep -iE '^(faster-whisper|ctranslate2|kokoro|kokoro-onnx|qwen-asr|torch|onnxruntime|transformers)=' || :
+            grep -iE '^(faster-whisper|ctranslate2|kokoro|kokoro-onnx|qwen-asr|torch|onnxruntime|transformers|diffusers|peft|gguf)=' || :
     else
         failed="$failed $name"
     fi

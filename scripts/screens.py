@@ -121,6 +121,8 @@ def connecting(page: Page) -> None:
     page.locator("#screen section button").first.click()
 
 
+KINDS = ("voice", "camera", "screen")
+"""Kinds of calls, in the order of the menu."""
 SPOKEN = "That is a green circle on a grey wall. Shall I read the numbers below it too?"
 
 
@@ -150,6 +152,15 @@ def with_eyes_and_voice(page: Page) -> None:
 
         socket.on_message(hear)
 
+    def keep(route: Route) -> None:
+        """What one screen sets is not for the others. The page is told that it was saved: what failed it would try again later,
+        from another screen."""
+        if route.request.method == "PATCH":
+            route.fulfill(json=route.request.post_data_json)
+        else:
+            route.continue_()
+
+    page.route("**/api/settings", keep)
     page.route("**/api/capabilities", say_so)
     page.route_web_socket("**/ws/voice", answer)
 
@@ -158,7 +169,9 @@ def calling(mode: str) -> Callable[[Page], None]:
     """In a call, for as long as a few frames take."""
 
     def call_up(page: Page) -> None:
-        page.locator("#composer .call").nth(0 if mode == "camera" else 1).click()
+        # One button starts the kind of the last call; the menu beside it has all kinds.
+        page.locator("#composer .ways-open").click()
+        page.get_by_role("menuitem").nth(KINDS.index(mode)).click()
         page.locator("dialog .captions p").last.wait_for()
         page.wait_for_timeout(3000)
 
@@ -174,11 +187,11 @@ def refused(page: Page) -> None:
     calling("camera")(page)
 
 
-def then_pressed(selector: str) -> Callable[[Page], None]:
-    """In a call with a camera, and then this button."""
+def then_pressed(selector: str, mode: str = "camera") -> Callable[[Page], None]:
+    """In a call, and then this button."""
 
     def press(page: Page) -> None:
-        calling("camera")(page)
+        calling(mode)(page)
         page.locator(selector).last.click()
 
     return press
@@ -186,6 +199,8 @@ def then_pressed(selector: str) -> Callable[[Page], None]:
 
 CALLS: dict[str, Callable[[Page], None]] = {
     "call": calling("voice"),
+    "call-faces": then_pressed("dialog .portrait", "voice"),
+    "call-without-face": then_pressed("dialog header [aria-pressed]", "voice"),
     "call-camera": calling("camera"),
     "call-camera-sent": then_pressed("dialog .sent"),
     "call-camera-frozen": then_pressed("dialog .glass[aria-pressed]"),

@@ -16,8 +16,8 @@ from duologue.config import Settings
 from duologue.config.settings_reference import all_settings
 from duologue.engines.registry import LANGUAGE_ENGINES
 from duologue.errors import Problem
-from duologue.text.toolcalls import TOOL_FORMATS
-from duologue.values.events import Done, Event, Prefilled, Progress, Queued, Started, TextDelta
+from duologue.text.toolcalls.catalogue import TOOL_FORMATS
+from duologue.values.events import Done, Event, Prefilled, Progress, Queued, Started, TextDelta, Timings
 from duologue.values.messages import user
 from duologue.values.requests import ChatRequest
 from duologue.wire.chat import ChatFrame
@@ -118,7 +118,7 @@ def everything_the_socket_says() -> list[str]:
         TextDelta("hello"),
         Done("stop"),
     ]
-    return [*encoder.encode(events), ChatEncoder(frame, "a-model").cancelled()]
+    return [*encoder.encode(events), ChatEncoder(frame, "a-model").cancelled(Timings())]
 
 
 def test_every_message_of_the_duplex_socket_is_documented() -> None:

@@ -70,6 +70,8 @@ export default defineConfig({
     target: "es2022",
     // How long each plugin took is of no use to somebody who starts the server for the first time.
     rolldownOptions: { checks: { bundlerTimings: false } },
+    // What draws VRM figures, loaded with one.
+    chunkSizeWarningLimit: 800,
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
   },

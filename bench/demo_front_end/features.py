@@ -97,7 +97,7 @@ def spoken(page: Page, url: str) -> str:
 def _talk(page: Page, log: str) -> str:
     page.locator("#btnStart").click()
     expect(page.locator("#btnStop")).to_be_enabled(timeout=WAIT)
-    entries = page.locator(f"{log} .ai, {log} .conv-entry.ai, {log} [class*=ai]")
+    entries = page.locator(f"{log} .ai, {log} .conv-entry.speak")
     expect(entries.first).to_be_visible(timeout=WAIT)
     return entries.first.inner_text()[:60]
 
@@ -137,12 +137,32 @@ def mobile_omni(page: Page, url: str) -> str:
     return "start and stop"
 
 
-def mobile(page: Page, url: str) -> str:
+def _open_mobile(page: Page, url: str) -> None:
     answer = page.goto(url + "/mobile/")
     assert answer is not None
     assert answer.status == 200, "its build is not there: npm run build:static in frontend/mobile"
-    expect(page.locator("#root")).not_to_be_empty(timeout=WAIT)
-    return "opens"
+    expect(page.get_by_text("Backend ready")).to_be_visible(timeout=WAIT)
+
+
+def mobile(page: Page, url: str) -> str:
+    _open_mobile(page, url)
+    page.get_by_label("Switch to keyboard").click()
+    page.locator("textarea, input[type=text]").locator("visible=true").first.fill("What can you do?")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Regenerate")).to_be_visible(timeout=WAIT)
+    expect(page.get_by_role("button", name="Stop playback")).to_be_visible(timeout=WAIT)
+    return "a spoken reply"
+
+
+def mobile_call(page: Page, url: str) -> str:
+    _open_mobile(page, url)
+    page.get_by_label("Audio duplex").click()
+    expect(page.get_by_text("IN CALL")).to_be_visible(timeout=WAIT)
+    expect(page.get_by_text("speaking ·")).to_be_visible(timeout=WAIT)
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_role("button", name="Resume")).to_be_visible(timeout=WAIT)
+    page.get_by_role("button", name="End").click()
+    return "answered, paused, ended"
 
 
 FEATURES: tuple[tuple[str, str, Feature], ...] = (
@@ -155,5 +175,6 @@ FEATURES: tuple[tuple[str, str, Feature], ...] = (
     ("/audio_duplex", "a call", audio_duplex),
     ("/omni", "a call with a camera", omni),
     ("/mobile-omni/", "a call", mobile_omni),
-    ("/mobile/", "the app", mobile),
+    ("/mobile/", "a chat", mobile),
+    ("/mobile/", "a call", mobile_call),
 )

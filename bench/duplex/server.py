@@ -146,7 +146,7 @@ def _wait_for_voice(server: Server) -> None:
 
     end = monotonic() + VOICE_SECONDS
     with connect(f"ws://127.0.0.1:{server.port}/ws/voice", proxy=None) as socket:
-        socket.send(json.dumps({"type": "start", "greeting": "Hello."}))
+        socket.send(json.dumps({"type": "start", "greeting": "Hello.", "video": "off"}))
         while monotonic() < end:
             try:
                 frame = socket.recv(max(0.1, end - monotonic()))

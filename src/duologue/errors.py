@@ -106,7 +106,7 @@ class WorkerLost(Unavailable):
 
 
 class EngineFailed(Problem):
-    code, status = "engine_failed", 500
+    code, status = "engine_failed", 503
 
 
 class DeviceLost(EngineFailed):

@@ -191,6 +191,24 @@ def test_the_devices_are_listed_and_one_that_is_not_there_is_told(monkeypatch):
     assert only(doctor.check_devices(settings(device="cuda:1", engine="scripted"))).state == "ok"
 
 
+def test_a_card_for_the_voice_or_the_video_that_is_not_there_is_told(monkeypatch):
+    monkeypatch.setattr("duologue.engines.hardware.list_cards", tuple)
+    monkeypatch.setattr(doctor, "_nvidia_cards", lambda: ["A100, 80 GB"])
+    listens = {"engine": "scripted", "voice.recogniser.engine": "whisper"}
+    assert only(doctor.check_devices(settings(**listens, **{"voice.device": "cuda:0"}))).state == "ok"
+    _, wrong = doctor.check_devices(settings(**listens, **{"voice.device": "cuda:1"}))
+    assert wrong.state == "problem"
+    assert "There is no device cuda:1" in wrong.text
+    assert "It has: cpu, cuda:0. Correct the setting voice.device." in wrong.text
+    off = settings(**listens, **{"voice.device": "cuda:1", "voice.enabled": False})
+    assert only(doctor.check_devices(off)).state == "ok"
+    # The bundled engines run on the processor.
+    assert only(doctor.check_devices(settings(engine="scripted", **{"voice.device": "cuda:1"}))).state == "ok"
+    drawn = {"engine": "scripted", "video.engine": "musetalk", "video.device": "cuda:2"}
+    _, wrong = doctor.check_devices(settings(**drawn))
+    assert "Correct the setting video.device." in wrong.text
+
+
 def test_a_broken_driver_is_no_card(monkeypatch):
     def fail(*arguments, **options):
         raise subprocess.CalledProcessError(9, "nvidia-smi")
@@ -236,6 +254,12 @@ def test_a_missing_file_for_the_ends_of_turns_is_told_with_the_command(tmp_path,
     finding = only(voiced(tmp_path, **{"voice.turn_end.model": "turns.onnx"}))
     assert finding.state == "warning"
     assert f"curl -L --fail --create-dirs -o {tmp_path}/models/turns.onnx" in finding.text
+
+
+def test_what_the_video_engine_lacks_is_told_where_video_is_asked_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(doctor, "find_spec", lambda name: None if name == "av" else object())
+    finding = only(voiced(tmp_path, **{"video.enabled": True}))
+    assert finding == Finding("warning", "voice", "portrait needs av: pip install 'duologue[voice]'")
 
 
 def test_no_voice_is_nothing_to_mend(tmp_path, monkeypatch):

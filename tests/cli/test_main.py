@@ -148,6 +148,16 @@ def test_parse_prints_the_parts_of_a_raw_reply(run):
         }
 
 
+def test_parse_reads_a_file_as_well_as_standard_input(run, tmp_path):
+    (tmp_path / "reply.txt").write_text("<think>hm</think>Sure.")
+    code, output, _ = run("parse", "--format", "hermes", str(tmp_path / "reply.txt"))
+    assert code == 0
+    assert (json.loads(output)["reasoning"], json.loads(output)["content"]) == ("hm", "Sure.")
+    code, _, errors = run("parse", "--format", "hermes", str(tmp_path / "none.txt"))
+    assert code == 2
+    assert "does not exist" in errors
+
+
 def test_parse_starts_in_reasoning_when_told(run):
     _, output, _ = run("parse", "--format", "hermes", "--start-in-reasoning", stdin=b"hm</think>Sure.")
     assert (json.loads(output)["reasoning"], json.loads(output)["content"]) == ("hm", "Sure.")
@@ -159,16 +169,20 @@ def test_parse_names_the_formats_it_knows(run):
     assert "hermes" in errors
 
 
-def test_parse_reads_tools_in_both_shapes_and_refuses_others(run, tmp_path):
-    function = {"name": "add", "parameters": {"type": "object"}}
-    for entry in (function, {"type": "function", "function": function}):
-        (tmp_path / "tools.json").write_text(json.dumps([entry]))
-        assert main._tools_of(tmp_path / "tools.json")[0].name == "add"
-    for wrong in ('{"a": 1}', "[{}]", "nonsense"):
-        (tmp_path / "tools.json").write_text(wrong)
-        code, _, errors = run("parse", "--format", "hermes", "--tools", str(tmp_path / "tools.json"))
-        assert code == 1
-        assert "is not a JSON list of tools" in errors
+def test_parse_passes_every_flag_on(run, tmp_path):
+    (tmp_path / "template.jinja").write_text("[THINK][/THINK]")
+    (tmp_path / "tools.json").write_text("[]")
+    flags = (
+        "--template",
+        str(tmp_path / "template.jinja"),
+        "--tools",
+        str(tmp_path / "tools.json"),
+        "--trace",
+    )
+    code, output, notes = run("parse", "--format", "hermes", *flags, stdin=b"[THINK]hm[/THINK]Sure.")
+    assert code == 0
+    assert json.loads(output)["reasoning"] == "hm"
+    assert notes.startswith("1: ")
 
 
 def test_say_without_a_server_says_how_to_start_one(run, monkeypatch, unused_port):

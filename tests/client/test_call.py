@@ -83,7 +83,7 @@ def anyio_backend() -> str:
 async def test_it_says_what_it_can_do_and_what_it_wants():
     async with ringing(voice="en-gb") as (_, desk, _):
         started = await desk.until("start")
-    assert started == {"type": "start", "features": ["pause", "played"], "voice": "en-gb"}
+    assert started == {"type": "start", "features": ["pause", "played"], "video": "off", "voice": "en-gb"}
 
 
 async def test_a_client_of_few_words_says_so():

@@ -101,7 +101,7 @@ def test_allowed_values_are_described_in_words():
     words = {setting.name: allowed(setting.field) for setting in all_settings()}
     assert words["eta.alpha"] == "a number above 0, at most 1"
     assert words["worker_port_base"] == "a whole number from 1024 to 65000"
-    assert words["engine"] == "one of llama, remote, scripted, minicpmo, qwen_omni"
+    assert words["engine"] == "one of llama, remote, scripted, minicpmo, qwen_omni, transformers"
     assert words["host_names"] == "a list of names"
     assert words["tools.builtin"] == "a list of clock, calculator, fetch, search"
     assert words["data"] == "a path"

@@ -118,10 +118,16 @@ def test_the_pages_first_values_are_those_of_the_page():
 
 
 def test_a_voice_can_be_among_the_first_values():
-    file = (
-        "ui: {defaults: {page: {voice_response: true, voice: anna, voice_speed: 1.25, hold_to_talk: true}}}"
-    )
-    spoken = {"voice_response": True, "voice": "anna", "voice_speed": 1.25, "hold_to_talk": True}
+    file = "ui: {defaults: {page: {voice_response: true, voice: anna, voice_speed: 1.25, hold_to_talk: true, face: theo, show_face: false, rendered_face: true}}}"
+    spoken = {
+        "voice_response": True,
+        "voice": "anna",
+        "voice_speed": 1.25,
+        "hold_to_talk": True,
+        "face": "theo",
+        "show_face": False,
+        "rendered_face": True,
+    }
     assert settings(file).defaults.overrides() == {"page": spoken}
     assert "ui.defaults.page.voice_speed" in refused("ui: {defaults: {page: {voice_speed: 9}}}")
 

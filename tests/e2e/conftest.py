@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import re
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import httpx
 import pytest
+from tests.support.gateway_fork_server import ForkedProcess, fork_gateway
 from tests.support.ports import free_port
 
 READY_SECONDS = 60.0
+
+
+def _can_be_forked(environment: Mapping[str, str]) -> bool:
+    """Whether a gateway with this environment is the same if its imports were done before: no other sources or interpreter,
+    and no parent that starts it itself."""
+    return environment["DUOLOGUE_SUPERVISE"] == "false" and not any(
+        name.startswith("PYTHON") for name in environment
+    )
 
 
 class Server:
@@ -29,27 +37,24 @@ class Server:
         self.data = folder / "data"
         self.lines: list[str] = []
         self._news = threading.Condition()
+        self._told = False
+        # A voice takes a second of a core to load, and `process` is to be the gateway: those who need a voice or the parent
+        # that watches the gateway say so.
+        environment = {"DUOLOGUE_VOICE__ENABLED": "false", "DUOLOGUE_SUPERVISE": "false"} | environment
         clean = {key: value for key, value in os.environ.items() if not key.startswith("DUOLOGUE_")}
-        self.process = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "duologue",
-                "serve",
-                "--port",
-                str(self.port),
-                "--data",
-                str(self.data),
-                *list(arguments),
-            ],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            cwd=folder,
-            # A voice takes a second of a core to load, and `process` is to be the gateway: those who need a voice or the
-            # parent that watches the gateway say so.
-            env=clean | {"DUOLOGUE_VOICE__ENABLED": "false", "DUOLOGUE_SUPERVISE": "false"} | environment,
-        )
+        command = ["serve", "--port", str(self.port), "--data", str(self.data), *arguments]
+        self.process: subprocess.Popen[str] | ForkedProcess
+        if _can_be_forked(environment):
+            self.process = fork_gateway(command, folder, clean | environment)
+        else:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "duologue", *command],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                cwd=folder,
+                env=clean | environment,
+            )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -94,11 +99,25 @@ class Server:
         return row
 
     def delete_chats(self) -> None:
-        """Leave nothing in the list of chats."""
+        """Leave nothing in the list of chats, nor in the archive."""
         with httpx.Client(base_url=self.url, timeout=60) as client:
-            while rows := client.get("/api/conversations").json()["conversations"]:
-                for row in rows:
-                    client.delete(f"/api/conversations/{row['id']}").raise_for_status()
+            for archived in ("false", "true"):
+                while rows := client.get("/api/conversations", params={"archived": archived}).json()[
+                    "conversations"
+                ]:
+                    for row in rows:
+                        client.delete(f"/api/conversations/{row['id']}").raise_for_status()
+
+    def forget(self) -> None:
+        """Leave nothing that a test put there: no chat, no folder, no draft, no setting. Ids of chats stay taken."""
+        self.delete_chats()
+        with httpx.Client(base_url=self.url, timeout=60) as client:
+            for folder in client.get("/api/folders").json()["folders"]:
+                client.delete(f"/api/folders/{folder['id']}")
+            client.delete("/api/drafts/new")
+            client.patch(
+                "/api/settings", json={"options": None, "page": None, "system": None}
+            ).raise_for_status()
 
     def until(self, true: Callable[[], bool], seconds: float = 60.0) -> None:
         """Look again until it is true."""
@@ -109,10 +128,15 @@ class Server:
             assert time.monotonic() < end, "it never became true"
             time.sleep(0.01)
 
+    def tell_to_stop(self, how: int = signal.SIGTERM) -> None:
+        """Send the signal; `stop` waits for the end."""
+        if not self._told and self.process.poll() is None:
+            self._told = True
+            self.process.send_signal(how)
+
     def stop(self, how: int = signal.SIGTERM) -> int:
         """End it; its exit code."""
-        if self.process.poll() is None:
-            self.process.send_signal(how)
+        self.tell_to_stop(how)
         try:
             code = self.process.wait(60)
         except subprocess.TimeoutExpired:
@@ -120,25 +144,42 @@ class Server:
             self.process.wait()
             raise
         self._reader.join(5)
-        if self.process.stdout is not None:
+        # A worker that outlives a killed server holds the other end of the pipe, and closing waits for the reader: for ever, once.
+        if self.process.stdout is not None and not self._reader.is_alive():
             self.process.stdout.close()
         return code
 
 
+@pytest.fixture(scope="session")
+def stopping() -> Iterator[list[Server]]:
+    """Servers that were told to stop, and are waited for after the next test, or here."""
+    servers: list[Server] = []
+    yield servers
+    for server in servers:
+        server.stop()
+
+
 @pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Callable[..., Server]]:
-    """Start servers with these arguments and environment; each is ended with the test."""
-    numbers = itertools.count()
-    with contextlib.ExitStack() as stack:
+def serve(tmp_path: Path, stopping: list[Server]) -> Iterator[Callable[..., Server]]:
+    """Start servers with these arguments and environment. They are told to stop after the test, and do so beside the next
+    one."""
+    servers: list[Server] = []
 
-        def start(*arguments: str, **environment: str) -> Server:
-            folder = tmp_path / f"server{next(numbers)}"
-            folder.mkdir()
-            server = Server(folder, *arguments, **environment)
-            stack.callback(server.stop)
-            return server
+    def start(*arguments: str, **environment: str) -> Server:
+        folder = tmp_path / f"server{len(servers)}"
+        folder.mkdir()
+        servers.append(Server(folder, *arguments, **environment))
+        return servers[-1]
 
+    try:
         yield start
+    finally:
+        former = stopping[:]
+        stopping[:] = servers
+        for server in servers:
+            server.tell_to_stop()
+        for server in former:
+            server.stop()
 
 
 @pytest.fixture(scope="module")

@@ -57,9 +57,17 @@ def test_a_question_asked_aloud_in_pieces_is_answered_aloud(talking: Server):
     with connect(f"ws://127.0.0.1:{talking.port}/ws/duplex/adx_e2e", max_size=2**24) as socket:
         assert json.loads(socket.recv(30)) == {"type": "queue_done"}
         socket.send(
-            json.dumps({"type": "prepare", "system_prompt": "Be brief.", "config": {"temperature": 0}})
+            json.dumps(
+                {
+                    "type": "prepare",
+                    "system_prompt": "Be brief.",
+                    "config": {"temperature": 0},
+                    "record": True,
+                }
+            )
         )
-        assert json.loads(socket.recv(30))["type"] == "prepared"
+        prepared = json.loads(socket.recv(30))
+        assert prepared["type"] == "prepared"
         began = time.monotonic()
         while not (results and results[-1]["end_of_turn"]) and len(results) < 40:
             piece = question[len(results) * SECOND : (len(results) + 1) * SECOND]
@@ -81,3 +89,22 @@ def test_a_question_asked_aloud_in_pieces_is_answered_aloud(talking: Server):
     assert max(sound) > 0.05
     assert len(sound) > 24_000 / 2
     assert any(result.get("transcript") for result in results), "what was asked was written down"
+    is_recorded(talking, prepared["recording_session_id"], "".join(result["text"] for result in results))
+
+
+def is_recorded(server: Server, id: str, said: str) -> None:
+    """The recording of the session ends with it, and has both sides' words and sound."""
+    with httpx.Client(base_url=server.url, timeout=60) as client:
+        server.until(lambda: client.get(f"/api/recordings/{id}").json()["ended"] != "")
+        timeline = client.get(f"/api/recordings/{id}").json()
+        sound = client.get(f"/api/recordings/{id}/sound")
+    assert (timeline["kind"], timeline["ended"]) == ("duplex", "ended")
+    lines = {
+        side: "".join(line["text"] for line in timeline["lines"] if line["side"] == side)
+        for side in ("caller", "assistant")
+    }
+    assert lines["caller"]
+    assert lines["assistant"].strip()
+    assert said.split()[0] in lines["assistant"]
+    assert any(entry["type"] == "heard" and entry["samples"] for entry in timeline["entries"])
+    assert sound.content[:4] == b"OggS"

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -291,3 +295,48 @@ async def test_a_voice_message_is_written_down_for_a_model_without_ears(bundled_
 
 def plain(text: str) -> str:
     return "".join(letter for letter in text.lower() if letter.isalpha() or letter == " ").strip()
+
+
+@pytest.mark.skipif(find_spec("av") is None, reason="video needs: pip install 'duologue[voice]'")
+def test_a_face_says_a_text_as_a_clip_over_http_and_on_the_command_line(
+    speaking: Any, tmp_path: Path
+) -> None:
+    speaking.until(lambda: voice_of(speaking)["video"]["standing"] == "ready", 60.0)
+    assert "drawn" in voice_of(speaking)["draws"]
+    out = tmp_path / "hello.mp4"
+    command = [
+        sys.executable,
+        "-m",
+        "duologue",
+        "clip",
+        "one two three",
+        "--avatar",
+        "theo",
+        "--out",
+        str(out),
+    ]
+    told = subprocess.run(
+        [*command, "--server", speaking.url], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert told.returncode == 0, told.stderr
+    assert "Drawing" in told.stderr
+
+    place = f"{speaking.url}/api/avatars/theo/clips"
+    row = httpx.post(place, json={"text": "one two three"}).json()
+    with httpx.stream("GET", f"{place}/{row['id']}/events", timeout=120) as events:
+        told_states = [
+            json.loads(line[5:])["state"] for line in events.iter_lines() if line.startswith("data:")
+        ]
+    assert told_states[-1] == "ready"
+    film = httpx.get(f"{place}/{row['id']}/file").content
+    for data in (out.read_bytes(), film):
+        assert frames_of(data) == int(3 * WORD * 25)
+    refused = httpx.post(f"{speaking.url}/api/avatars/nobody/clips", json={"text": "one"})
+    assert (refused.status_code, refused.json()["error"]["code"]) == (404, "avatar_not_found")
+
+
+def frames_of(film: bytes) -> int:
+    import av
+
+    with av.open(io.BytesIO(film)) as file:
+        return len(list(file.decode(video=0)))

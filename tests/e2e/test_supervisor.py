@@ -108,14 +108,14 @@ def test_a_gateway_on_any_port_comes_back_on_the_same_and_a_second_server_names_
     third.wait_for(f"in use by a Duologue server: process {server.process.pid}, at {url}")
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("how", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.long)])
 def test_a_watched_server_stops_as_cleanly_as_one_that_is_not(serve, how):
     server = serve("--engine", "scripted", **WATCHED).ready()
     assert server.stop(how) == 0
     assert "started again" not in server.output
 
 
-@pytest.mark.parametrize("how", ["SIGTERM", "SIGINT"])
+@pytest.mark.parametrize("how", ["SIGTERM", pytest.param("SIGINT", marks=pytest.mark.long)])
 def test_a_gateway_that_is_still_starting_stops_when_it_has_started(tmp_path, how):
     program = f"""
 import os, signal

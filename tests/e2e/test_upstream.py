@@ -27,6 +27,20 @@ def test_a_server_whose_model_is_another_server_answers_as_that_one(serve, serve
     assert httpx.get(f"{front.url}/v1/models").json()["data"][0]["id"] == "scripted"
 
 
+def test_markup_that_the_upstream_leaves_in_its_text_is_read(serve, server):
+    """The upstream's model writes as another family than its server reads."""
+    front = serve("--upstream", server.url).ready()
+    say = r'/say [THINK]It needs a clock.[/THINK]\nOne moment.\n[TOOL_CALLS]clock[ARGS]{"zone": "UTC"}'
+    tool = {"type": "function", "function": {"name": "clock", "parameters": {"type": "object"}}}
+    body = {"messages": [{"role": "user", "content": say}], "tools": [tool], "logprobs": True}
+    choice = httpx.post(f"{front.url}/v1/chat/completions", json=body, timeout=30).json()["choices"][0]
+    message = choice["message"]
+    assert (message["reasoning_content"], message["content"]) == ("It needs a clock.", "One moment.")
+    assert message["tool_calls"][0]["function"] == {"name": "clock", "arguments": '{"zone": "UTC"}'}
+    assert choice["finish_reason"] == "tool_calls"
+    assert "".join(entry["token"] for entry in choice["logprobs"]["content"]).strip() == "One moment."
+
+
 def test_a_vanished_client_is_felt_by_the_upstream(serve, server):
     front = serve("--upstream", server.url).ready()
     body = {"stream": True, "messages": [{"role": "user", "content": "/say Hello\n/hang"}]}

@@ -17,6 +17,7 @@ from tests.support.conversation_client import (
     tool_call_script,
 )
 from tests.support.sample_files import drawing, encoded
+from tests.support.vrm_file import portrait
 
 from duologue.client.http import Client
 from duologue.errors import Problem
@@ -243,3 +244,35 @@ def test_https_with_the_servers_own_authority_is_verified_by_a_strict_client(ser
     secret = [path for path in (server.data / "tls").rglob("*") if b"PRIVATE KEY" in path.read_bytes()]
     assert secret
     assert all(path.stat().st_mode & 0o077 == 0 for path in secret)
+
+
+async def test_a_face_is_seen_previewed_spoken_with_and_deleted_by_its_owner_alone(both, shared):
+    server, ada, ben = shared
+    async with (
+        httpx.AsyncClient(base_url=server.url, headers={"Authorization": f"Bearer {ada}"}, timeout=60) as one,
+        httpx.AsyncClient(
+            base_url=server.url, headers={"Authorization": f"Bearer {ben}"}, timeout=60
+        ) as other,
+    ):
+        made = await one.post(
+            "/api/avatars",
+            files={"file": ("ada.png", portrait(), "image/png")},
+            data={"name": "Ada", "consent": "true"},
+        )
+        assert made.status_code == 201, made.text
+        face = f"/api/avatars/{made.json()['id']}"
+        listed = (await other.get("/api/avatars")).raise_for_status().json()["avatars"]
+        assert made.json()["id"] not in [row["id"] for row in listed]
+        for method, place, body in (
+            ("GET", face, None),
+            ("GET", f"{face}/file", None),
+            ("GET", f"{face}/preview", None),
+            ("PUT", face, {"name": "Ben"}),
+            ("POST", f"{face}/clips", {"text": "Hello."}),
+            ("DELETE", face, None),
+        ):
+            refused = await other.request(method, place, json=body)
+            assert (refused.status_code, refused.json()["error"]["code"]) == (404, "avatar_not_found"), place
+        assert (await one.get(f"{face}/preview")).headers["content-type"] == "image/png"
+        assert (await one.get(face)).json()["name"] == "Ada"
+        assert (await one.delete(face)).status_code == 200

@@ -231,8 +231,10 @@ async def test_media_that_cannot_be_read_are_refused(engine, part, code):
     assert caught.value.code == code
 
 
-async def test_a_broken_sample_does_not_spoil_a_sound(engine):
-    wave = numpy.full(16000, numpy.nan, "<f4")
+@pytest.mark.parametrize("sample", [numpy.nan, numpy.inf, 1e38])
+async def test_a_broken_sample_does_not_spoil_a_sound(engine, sample):
+    wave = numpy.full(16000, sample, "<f4")
+    wave[::2] = 0
     logits = await logits_of(engine, await prompt_of(engine, AudioPart(wave.tobytes())))
     assert bool(torch.isfinite(logits).all())
 
@@ -464,6 +466,25 @@ async def test_it_listens_in_silence_and_speaks_when_it_is_told(engine):
         assert "".join(answer.text for answer in answers) != ""
         after = await view.unit(sound(3), decision="listen")
         assert after.listens
+
+
+async def test_words_that_it_is_given_are_said_in_its_voice_and_cut_like_its_own(engine):
+    async with call_of(engine) as view:
+        before = (await view.unit(sound(1), decision="listen")).cached
+        await view.recite("Good morning. This is the office.")
+        answers = await spoken_reply(view)
+        assert "".join(answer.text for answer in answers) == "Good morning. This is the office."
+        assert any(b"".join(answer.pcm for answer in answers))
+        said = answers[-1].cached
+        await view.finalize()
+        await view.recite("Good morning. This is the office.")
+        heard = await view.unit(sound(1, 0.4), decision="speak")
+        kept = await view.cut(len(heard.pcm) // 4)
+        assert "Good morning. This is the office.".startswith(kept)
+        assert kept != "Good morning. This is the office."
+        own = await spoken_reply(view)
+        assert "".join(answer.text for answer in own) != "Good morning. This is the office."
+    assert said > before
 
 
 async def test_units_are_really_heard_and_seen(engine):

@@ -13,6 +13,7 @@ from duologue.errors import Problem
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.values import call_events
 from duologue.values.events import Failed, ReplyWord
+from duologue.values.mouth import MouthKey
 from duologue.values.speech import (
     SpeechCard,
     SpeechEngineStatus,
@@ -77,6 +78,7 @@ class Seat:
         self._arrived = anyio.Event()
         self._taken = 0
         self._words = 0
+        self._mouth = False
         self.idle = 1
 
     async def places(self) -> AsyncGenerator[None]:
@@ -101,6 +103,7 @@ class Seat:
                 call_events.CallSessionEnded(),
             )
         else:
+            self._mouth = request.mouth
             self._speak(request.text, last=not request.open)
 
     def send(self, choice: int, *controls: Any) -> bool:
@@ -126,7 +129,11 @@ class Seat:
             self._words += 1
             self._say(
                 call_events.ReplyAudio(
-                    0, 0, b"\1\2" * WORD, (ReplyWord(word, start, start + WORD, 0, len(word)),)
+                    0,
+                    0,
+                    b"\1\2" * WORD,
+                    (ReplyWord(word, start, start + WORD, 0, len(word)),),
+                    (MouthKey(start, 80),) if self._mouth else (),
                 )
             )
             if isinstance(self._seats.fails, Failed):

@@ -69,6 +69,7 @@ async def test_the_terminal_is_told_once_what_of_the_voice_cannot_be_used(tmp_pa
         recogniser=SpeechEngineStatus("failed", "whisper", detail="Its package is missing."),
         speaker=SpeechEngineStatus("failed", "kokoro", detail="Its weights are missing."),
         turn_end=SpeechEngineStatus("failed", "smart_turn", detail="Its file is damaged."),
+        video=SpeechEngineStatus("failed", "musetalk", detail="It needs a graphics card."),
     )
     for state in ("loading", "ready", "ready"):
         view.state = state
@@ -77,10 +78,11 @@ async def test_the_terminal_is_told_once_what_of_the_voice_cannot_be_used(tmp_pa
         "Speech recognition is unavailable: Its package is missing.",
         "Speech output is unavailable: Its weights are missing.",
         "Turns end by their words alone: Its file is damaged.",
+        "Video of avatars is unavailable: It needs a graphics card.",
     ]
     view.state, view.detail = "failed", "There is no memory."
     messages.update(pool, voice)
-    assert lines[3:] == ["The voice cannot be used: There is no memory."]
+    assert lines[4:] == ["The voice cannot be used: There is no memory."]
 
 
 async def test_a_terminal_that_has_gone_ends_nothing(tmp_path):

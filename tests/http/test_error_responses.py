@@ -74,13 +74,16 @@ def test_a_missing_key_is_asked_for_as_a_bearer():
         (Busy("x", retry_after=0.2), "1"),
         (QueueFull("x", retry_after=41.2), "42"),
         (Busy("x", retry_after=1e9), "3600"),
+        (EngineFailed("x", retry_after=3), "3"),
     ],
 )
 def test_who_should_try_again_is_told_when(problem, seconds):
     assert problem_headers(problem)["retry-after"] == seconds
 
 
-@pytest.mark.parametrize("problem", [BadRequest("x"), EngineFailed("x", retry_after=3), ValueError("x")])
+@pytest.mark.parametrize(
+    "problem", [BadRequest("x"), EngineFailed("x", status=500, retry_after=3), ValueError("x")]
+)
 def test_other_errors_invite_nobody_to_try_again(problem):
     assert "retry-after" not in problem_headers(problem)
 

@@ -7,7 +7,7 @@ import re
 from duologue.models.hub.reference import HubReference, check_file_name, parse
 from duologue.models.hub.repository import HubFile, Repository, Variant, projector_of, quantisation_of
 from duologue.models.recommended import BILLION, MILLION, READ_TOOL_FORMATS, RECOMMENDED
-from duologue.text.toolcalls import TOOL_FORMATS
+from duologue.text.toolcalls.catalogue import ALIASES, TOOL_FORMATS
 
 
 def test_every_model_is_found_by_its_name_and_lies_in_a_repository() -> None:
@@ -93,6 +93,7 @@ def test_languages_are_counted_and_named_by_their_tags() -> None:
 
 
 def test_only_tool_calls_that_are_read_are_an_ability() -> None:
-    assert TOOL_FORMATS.keys() == READ_TOOL_FORMATS
+    read = {*TOOL_FORMATS, *ALIASES}
+    assert {model.tools for model in RECOMMENDED} & read == READ_TOOL_FORMATS
     for model in RECOMMENDED:
-        assert ("tools" in model.abilities) == (model.tools in TOOL_FORMATS)
+        assert ("tools" in model.abilities) == (model.tools in read)

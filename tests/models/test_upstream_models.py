@@ -141,7 +141,14 @@ def test_an_empty_list_is_a_list() -> None:
 
 
 @pytest.mark.parametrize(
-    ("owner", "kind"), [("library", "ollama"), ("vllm", "vllm"), ("llamacpp", "llamacpp"), ("me", "")]
+    ("owner", "kind"),
+    [
+        ("library", "ollama"),
+        ("vllm", "vllm"),
+        ("llamacpp", "llamacpp"),
+        ("pygmalionai", "aphrodite"),
+        ("me", ""),
+    ],
 )
 def test_a_server_is_recognised_by_its_list(owner: str, kind: str) -> None:
     assert parse_models(json.dumps({"data": [{"id": "m", "owned_by": owner}]}).encode()).kind == kind
@@ -237,3 +244,43 @@ def test_a_small_model_is_asked_first() -> None:
     names = ["huge-opus", "gpt-mini", "gemini-pro", "llama-8b", "minimal"]
     order = [model.name for model in smallest_first(UpstreamModel(name) for name in names)]
     assert order == ["gpt-mini", "llama-8b", "huge-opus", "gemini-pro", "minimal"]
+
+
+def test_sglang_says_elsewhere_whether_it_sees() -> None:
+    listed = parse_models(b'{"data": [{"id": "m", "owned_by": "sglang", "max_model_len": 4096}]}')
+    assert (listed.kind, listed.models[0].context) == ("sglang", 4096)
+    assert questions("sglang", listed.models) == (("/model_info", None),)
+    answer = b'{"has_image_understanding": true, "has_audio_understanding": false}'
+    assert with_answers("sglang", listed.models, [answer])[0].modalities == ("text", "image")
+    blind = b'{"has_image_understanding": false}'
+    assert with_answers("sglang", listed.models, [blind])[0].modalities == ("text",)
+    for silent in (b"", b"{}", b'{"has_image_understanding": null}'):
+        assert with_answers("sglang", listed.models, [silent])[0].modalities is None
+
+
+def test_litellm_is_known_by_its_list_and_says_the_rest_elsewhere() -> None:
+    one = b'{"id": "%s", "object": "model", "created": 1677610602, "owned_by": "openai"}'
+    listed = parse_models(b'{"data": [%s, %s]}' % (one % b"eyes", one % b"mystery"))
+    assert listed.kind == "litellm"
+    assert questions("litellm", listed.models) == (("/model/info", None),)
+    information = {"supports_vision": True, "supports_function_calling": False, "max_input_tokens": 128000}
+    unknown = {"supports_vision": None, "supports_function_calling": None, "max_input_tokens": None}
+    answer = {
+        "data": [
+            {"model_name": "eyes", "model_info": information},
+            {"model_name": "mystery", "model_info": unknown},
+        ]
+    }
+    eyes, mystery = with_answers("litellm", listed.models, [json.dumps(answer).encode()])
+    assert (eyes.modalities, eyes.tools, eyes.context) == (("text", "image"), False, 128000)
+    assert (mystery.modalities, mystery.tools, mystery.context) == (None, None, None)
+    refused = with_answers("litellm", listed.models, [b""])
+    assert refused == listed.models
+
+
+def test_a_list_of_openais_own_is_not_one_of_litellm() -> None:
+    entries = [
+        {"id": "gpt-3.5-turbo", "created": 1677610602, "owned_by": "openai"},
+        {"id": "gpt-4o", "created": 1715367049, "owned_by": "system"},
+    ]
+    assert parse_models(json.dumps({"data": entries}).encode()).kind == ""

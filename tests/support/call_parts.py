@@ -33,7 +33,9 @@ from duologue.values.call_events import (
     ReplyAudioEnded,
     ReplyAudioStarted,
     ReplyText,
+    SpeakingClip,
     Text,
+    VideoSegment,
 )
 from duologue.values.speech import TimedWord, Transcript
 from duologue.worker.inbox import ControlInbox
@@ -165,7 +167,10 @@ class RunningCall:
         self.events.append(event)
         epoch = getattr(event, "epoch", 0)
         late = (
-            isinstance(event, ReplyAudio | ReplyAudioStarted | ReplyAudioEnded | ReplyText)
+            isinstance(
+                event,
+                ReplyAudio | ReplyAudioStarted | ReplyAudioEnded | ReplyText | SpeakingClip | VideoSegment,
+            )
             and event.reply in self._cut
         )
         if late or epoch < self._epoch:
@@ -223,8 +228,9 @@ class RunningCall:
         return names
 
     def sent(self, reply: int) -> int:
-        """Samples of the reply's sound that arrived."""
-        return sum(len(sound.pcm) // SAMPLE_BYTES for sound in self.of(ReplyAudio) if sound.reply == reply)
+        """Samples of the reply that arrived, as sound or in a clip."""
+        sound = sum(len(sound.pcm) // SAMPLE_BYTES for sound in self.of(ReplyAudio) if sound.reply == reply)
+        return sound + sum(clip.samples for clip in self.of(SpeakingClip) if clip.reply == reply)
 
 
 class Player:
@@ -237,7 +243,8 @@ class Player:
     async def play(self, seconds: float) -> None:
         """Play for this long in silence; marks every 32 ms."""
         for _ in range(round(seconds / STEP)):
-            for reply in {sound.reply for sound in self._call.of(ReplyAudio)}:
+            sounds = {sound.reply for sound in self._call.of(ReplyAudio)}
+            for reply in sounds | {clip.reply for clip in self._call.of(SpeakingClip)}:
                 at = self.played.get(reply, 0.0)
                 self.played[reply] = min(float(self._call.sent(reply)), at + STEP * 24_000)
                 self._call.controls.put(Played(reply, int(self.played[reply])))
@@ -251,9 +258,12 @@ async def running_call(
     """A call, ended by hanging up. Without `machine`, the real one decides."""
     clock = StepClock()
     running = RunningCall(clock)
+    encoders = options.pop("encoders", None)
     parts = options.pop("engines", None) or engines(**options)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(call, parts, setup or CallSetup(), running.controls, running.receive, clock, machine)
+        tasks.start_soon(
+            call, parts, setup or CallSetup(), running.controls, running.receive, clock, machine, encoders
+        )
         await running.settle()
         yield running
         tasks.cancel_scope.cancel()

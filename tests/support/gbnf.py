@@ -1,25 +1,40 @@
-"""A reader of GBNF, as far as our grammars go: `admits(grammar, text)` tells whether the rule `root` makes a text.
+"""A reader of GBNF, as far as our grammars go: `admits(grammar, text)` tells whether the rule `root` makes a text, `made(grammar,
+generator)` makes one at random.
 
-Literals, classes, groups, alternatives and the repetitions * + ? {m} {m,n}. It tries every way, so grammars of tests are small.
+Literals, classes, groups, alternatives and the repetitions * + ? {m} {m,} {m,n}. `admits` tries every way, so grammars of tests are
+small.
 """
 
 from __future__ import annotations
 
+import random
 import re
 from functools import cache
 from typing import Any
 
-TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|\[(?:[^\]\\]|\\.)*\]|[a-zA-Z0-9-]+|\{\d+(?:,\d+)?\}|[()|*+?]|\s+')
+TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|\[(?:[^\]\\]|\\.)*\]|[a-zA-Z0-9-]+|\{\d+(?:,\d*)?\}|[()|*+?]|\s+')
 ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
+PALETTE = "ab z09_-.,:;=!?+*/\\\"'`<>()[]{}|&#@~^%$\n\t" + "\u00e9\u6771\U0001f701"
+"""What `made` takes the characters of classes from: those that mean something somewhere, and some of other alphabets."""
+DEEP, LONG = 14, 3
+"""Rules within rules from which on `made` takes the shortest way, and how much more than the least it repeats."""
 
 
 def admits(grammar: str, text: str, root: str = "root") -> bool:
+    return len(text) in _Matcher(_rules(grammar), text).ends(("rule", root), 0)
+
+
+def made(grammar: str, generator: random.Random, root: str = "root") -> str:
+    return _Maker(_rules(grammar), generator).text(("rule", root), 0)
+
+
+def _rules(grammar: str) -> dict[str, Any]:
     rules = {}
     for line in grammar.splitlines():
         name, _, body = line.partition(" ::= ")
         assert name not in rules, f"two rules {name}"
         rules[name] = _parsed(body)
-    return len(text) in _Matcher(rules, text).ends(("rule", root), 0)
+    return rules
 
 
 def _parsed(body: str) -> Any:
@@ -57,10 +72,10 @@ def _sequence(tokens: list[str]) -> tuple[Any, list[str]]:
         elif token[0] == "[":
             item = ("one", token)
         elif token in "*+?" or token[0] == "{":
-            first, _, last = token[1:-1].partition(",")
+            first, comma, last = token[1:-1].partition(",")
             least, most = {"*": (0, None), "+": (1, None), "?": (0, 1)}.get(token) or (
                 int(first),
-                int(last or first),
+                int(last) if last else None if comma else int(first),
             )
             item = ("many", items.pop(), least, most)
         else:
@@ -104,3 +119,47 @@ class _Matcher:
             places = frozenset().union(*(self.ends(item, place) for place in places))
             count += 1
         return frozenset(found)
+
+
+class _Maker:
+    def __init__(self, rules: dict[str, Any], generator: random.Random) -> None:
+        self._rules, self._generator = rules, generator
+        self._depths = dict.fromkeys(rules, DEEP * DEEP)
+        """How many rules within rules the shortest text of each rule needs."""
+        while (shorter := {name: 1 + self._depth(body) for name, body in rules.items()}) != self._depths:
+            self._depths = shorter
+
+    def text(self, expression: Any, depth: int) -> str:
+        match expression:
+            case ("rule", name):
+                return self.text(self._rules[name], depth + 1)
+            case ("text", literal):
+                return str(literal)
+            case ("one", characters):
+                allowed = [one for one in PALETTE if re.match(characters, one)]
+                return self._generator.choice(
+                    allowed or [one for one in map(chr, range(128)) if re.match(characters, one)]
+                )
+            case ("or", choices):
+                if depth > DEEP:
+                    return self.text(min(choices, key=self._depth), depth)
+                return self.text(self._generator.choice(choices), depth)
+            case ("and", items):
+                return "".join(self.text(item, depth) for item in items)
+            case ("many", item, least, most):
+                more = 0 if depth > DEEP else self._generator.randint(0, LONG)
+                times = least + more if most is None else min(most, least + more)
+                return "".join(self.text(item, depth) for _ in range(times))
+        raise AssertionError(expression)
+
+    def _depth(self, expression: Any) -> int:
+        match expression:
+            case ("rule", name):
+                return self._depths[name]
+            case ("or", choices):
+                return min(map(self._depth, choices))
+            case ("and", items):
+                return max(map(self._depth, items), default=0)
+            case ("many", item, least, _):
+                return self._depth(item) if least else 0
+        return 0

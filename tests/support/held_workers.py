@@ -9,7 +9,8 @@ import os, time
 if {engine!r} in os.environ.get("DUOLOGUE_WORKER_LOAD_SPEC", ""):
     parent = os.getppid()
     while os.path.exists({file!r}):
-        if os.getppid() != parent:
+        # 1: the server was killed before this worker came here.
+        if os.getppid() != parent or parent == 1:
             os._exit(1)
         time.sleep(0.05)
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import anyio
@@ -12,6 +13,7 @@ from tests.support.call_parts import Inline, Loudness, RunningCall
 from duologue.engines.contracts import OmniEngine
 from duologue.engines.scripted.duplex_view import DuplexScript
 from duologue.engines.scripted.omni import ScriptedOmniEngine
+from duologue.errors import DeviceLost
 from duologue.sessions.call.clock import StepClock
 from duologue.sessions.omni.native_call import native_call
 from duologue.sessions.speech.vad_batcher import BlockingRunner, VadBatcher
@@ -33,6 +35,8 @@ class NativeTalk(RunningCall):
 
     engine: Any
     problem: BaseException | None = None
+    lost: DeviceLost | None = None
+    """Why the worker is to end."""
 
     @property
     def answers(self) -> list[UnitAnswered]:
@@ -66,7 +70,14 @@ async def native_talk(
     async def run() -> None:
         try:
             await native_call(
-                made, Loudness(), VadBatcher(lane or Inline()), setup, talk.controls, talk.receive, clock
+                made,
+                Loudness(),
+                VadBatcher(lane or Inline()),
+                setup,
+                talk.controls,
+                talk.receive,
+                clock,
+                partial(setattr, talk, "lost"),
             )
         except Exception as problem:
             talk.problem = problem

@@ -98,6 +98,11 @@ class Tab:
     def button(self, name: str | re.Pattern[str]) -> Locator:
         return self.page.get_by_role("button", name=name, exact=isinstance(name, str))
 
+    def call_with_camera(self) -> None:
+        """Begin a call with the camera, from the menu beside the call button."""
+        self.button("Ways to call").click()
+        self.page.get_by_role("menuitem", name="Call with camera").click()
+
     def say(self, text: str) -> None:
         self.composer.fill(text)
         self.button("Send").click()

@@ -161,7 +161,7 @@ def test_both_names_of_the_token_limit_and_of_thinking_are_known() -> None:
 
 
 def test_stops_model_tools_and_progress_are_taken() -> None:
-    tool = {"type": "function", "function": {"name": "f", "description": "d"}}
+    tool = {"type": "function", "function": {"name": "f", "description": "d", "parameters": {}}}
     asked = frame(
         model="m", generation={"stop": "END"}, tools=[tool], tool_choice="none",
         parallel_tool_calls=False, progress=True,

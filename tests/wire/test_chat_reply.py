@@ -28,6 +28,7 @@ from duologue.values.events import (
     ToolCallDelta,
     Usage,
 )
+from duologue.values.mouth import MouthKey
 from duologue.values.speech import TranscribedPart
 from duologue.wire.chat import ChatFrame, decode, open_frame
 from duologue.wire.chat_reply import ChatEncoder, error_message
@@ -150,7 +151,7 @@ def test_the_id_is_on_every_message(id: str | int) -> None:
 def test_a_cancelled_request_ends_with_what_was_sent() -> None:
     client = Client(5)
     client.hears(Prefilled(9, 1), TextDelta("Once upon"))
-    done = json.loads(client.encoder.cancelled())
+    done = json.loads(client.encoder.cancelled(Timings(1, 2, 3, 4)))
     assert (done["type"], done["finish_reason"], done["text"], done["id"]) == (
         "done",
         "cancelled",
@@ -210,6 +211,16 @@ def test_sound_comes_in_chunks_with_its_words_when_the_reply_is_streamed() -> No
     assert chunk["words"] == [{"text": "Hi", "start_ms": 0, "end_ms": 100, "at": 0, "to": 2}]
     [done] = client.hears(Done("stop"))
     assert "audio_data" not in done
+
+
+def test_the_keys_of_a_mouth_come_with_their_sound_or_alone() -> None:
+    client = Client(tts={"enabled": True, "mouth": True})
+    key = MouthKey(240, 50, -20, 0, 0, 10)
+    [chunk] = client.hears(AudioDelta(SOUND, (), (key,)))
+    assert chunk["mouth"] == [[240, 50, -20, 0, 0, 10]]
+    [rest] = client.hears(AudioDelta(b"", (), (key,)))
+    assert "audio_data" not in rest
+    assert rest["mouth"]
 
 
 @pytest.mark.parametrize(("form", "size"), [("f32", 12), ("s16", 6), ("wav", 50)])

@@ -64,4 +64,4 @@ def test_a_failure_is_raised_with_all_it_says() -> None:
 
 
 def test_a_reply_without_an_end_is_a_failure_of_the_server() -> None:
-    assert (broken_off().status, broken_off().code) == (500, "reply_incomplete")
+    assert (broken_off().status, broken_off().code) == (503, "reply_incomplete")

@@ -240,13 +240,21 @@ def test_the_whole_reply_says_everything_at_once() -> None:
     assert reply["timings"]["generate_ms"] == 3
 
 
-def test_content_is_null_beside_calls_and_empty_text_otherwise() -> None:
+def test_content_is_null_where_nothing_was_said() -> None:
     called = whole([(0, ToolCallDelta(0, "{}", "c", "f")), (0, Done("tool_calls"))])["choices"][0]["message"]
     assert called["content"] is None
     assert called["tool_calls"] == [
         {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     ]
-    assert whole([(0, Done("length"))])["choices"][0]["message"]["content"] == ""
+    for blank in ("", " \n"):
+        message = whole([(0, TextDelta(blank)), (0, Done("length"))])["choices"][0]["message"]
+        assert message["content"] is None
+
+
+def test_a_stop_string_is_named() -> None:
+    stopped: Batch = [(0, TextDelta("One.")), (0, Done("stop", stop="\n\n"))]
+    assert whole(stopped)["choices"][0]["stop_str"] == "\n\n"
+    assert "stop_str" not in whole([(0, TextDelta("One.")), (0, Done("stop"))])["choices"][0]
 
 
 def test_estimated_counts_are_marked() -> None:
@@ -340,3 +348,37 @@ def test_what_was_written_down_is_told_with_the_first_chunk_and_in_the_whole_rep
     completion.add([(0, Fitted(transcripts, notes))])
     completion.add([(0, Done("stop"))])
     assert json.loads(completion.body())["transcripts"] == said
+
+
+CALL: Batch = [
+    (0, Prefilled(3)),
+    (0, ToolCallDelta(0, "", "call_1", "clock")),
+    (0, ToolCallDelta(0, '{"zone": "München"}')),
+    (0, Done("tool_calls", Usage(3, 9))),
+]
+
+
+def test_a_call_is_answered_in_the_older_form_where_it_was_asked_in_it() -> None:
+    encoder = CompletionStream("chatcmpl-1", 1700000000, "mini", functions=True)
+    sent = choices(encoder.encode(CALL))
+    assert [(delta, finish) for _, delta, finish in sent] == [
+        ({"role": "assistant", "content": ""}, None),
+        ({"function_call": {"name": "clock", "arguments": ""}}, None),
+        ({"function_call": {"arguments": '{"zone": "München"}'}}, None),
+        ({}, "function_call"),
+    ]
+    completion = Completion("chatcmpl-1", 1700000000, "mini", functions=True)
+    completion.add(CALL)
+    choice = json.loads(completion.body())["choices"][0]
+    assert choice["finish_reason"] == "function_call"
+    assert choice["message"]["function_call"] == {"name": "clock", "arguments": '{"zone": "München"}'}
+    assert "tool_calls" not in choice["message"]
+
+
+def test_letters_are_sent_as_they_are_and_not_as_escapes() -> None:
+    said: Batch = [(0, TextDelta("Grüße 🙂 日本")), (0, ReasoningDelta("Ü")), *CALL[1:]]
+    encoder, completion = stream(), Completion("chatcmpl-1", 1700000000, "mini")
+    completion.add(said)
+    for sent in (encoder.encode(said), completion.body()):
+        assert b"\\u" not in sent
+        assert all(word in sent.decode() for word in ("Grüße 🙂 日本", "Ü", "München"))

@@ -202,14 +202,15 @@ def test_response_formats() -> None:
     assert request(response_format={"type": "text"}).format is None
     assert request(response_format={"type": "json_object"}).format == OutputFormat("json_object")
     wrapped = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema, "strict": True}}
-    assert request(response_format=wrapped).format == OutputFormat("json_schema", schema)
+    assert request(response_format=wrapped).format == OutputFormat("json_schema", schema, strict=True)
     bare = {"type": "json_object", "schema": schema}
     assert request(response_format=bare).format == OutputFormat("json_schema", schema)
-    assert request(grammar='root ::= "a"').format == OutputFormat("grammar", grammar='root ::= "a"')
+    held = OutputFormat("grammar", grammar='root ::= "a"', param="grammar")
+    assert request(grammar='root ::= "a"').format == held
     with pytest.raises(BadRequest, match=r"response_format\.json_schema\.schema is missing"):
         request(response_format={"type": "json_schema"})
     with pytest.raises(BadRequest, match="are mutually exclusive"):
-        request(response_format={"type": "json_object"}, grammar="x")
+        request(response_format={"type": "json_object"}, grammar='root ::= "x"')
 
 
 def test_continuing_needs_an_assistants_message_and_no_generation_prompt() -> None:
@@ -220,8 +221,17 @@ def test_continuing_needs_an_assistants_message_and_no_generation_prompt() -> No
         request(continue_final_message=True)
     with pytest.raises(BadRequest, match="are mutually exclusive"):
         request(messages=begun, continue_final_message=True, add_generation_prompt=True)
-    with pytest.raises(Unsupported, match="only be false together with"):
-        request(add_generation_prompt=False)
+
+
+def test_a_prompt_without_a_generation_prompt_and_one_with_the_beginning_of_the_reply() -> None:
+    assert request().generation_prompt
+    assert not request(add_generation_prompt=False).generation_prompt
+    assert request(response_prefix="Once ").prefix == "Once "
+    begun = [*HELLO, {"role": "assistant", "content": "Once"}]
+    for other in ({"add_generation_prompt": False}, {"messages": begun, "continue_final_message": True}):
+        with pytest.raises(BadRequest, match="response_prefix needs the generation prompt") as caught:
+            request(response_prefix="Once ", **other)
+        assert caught.value.param == "response_prefix"
 
 
 def test_unknown_fields_are_tolerated_and_known_to_the_request() -> None:
@@ -231,8 +241,6 @@ def test_unknown_fields_are_tolerated_and_known_to_the_request() -> None:
 @pytest.mark.parametrize(
     ("fields", "code"),
     [
-        ({"functions": [{"name": "f"}]}, "unsupported"),
-        ({"function_call": "auto"}, "unsupported"),
         ({"web_search_options": {"x": 1}}, "unsupported"),
     ],
 )
@@ -415,3 +423,30 @@ def test_aliases_follow_the_models_and_name_their_root() -> None:
         ("mini", "mini"),
         ("gpt-4o", "mini"),
     ]
+
+
+def test_some_of_the_tools_may_be_allowed() -> None:
+    tools = [{"type": "function", "function": {"name": name, "parameters": {}}} for name in "fgh"]
+    some = [{"type": "function", "function": {"name": name}} for name in "fh"]
+    for mode in ("auto", "required"):
+        choice = {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": some}}
+        asked = request(tools=tools, tool_choice=choice)
+        assert ([tool.name for tool in asked.tools], asked.tool_choice) == (["f", "h"], mode)
+    with pytest.raises(BadRequest, match="allows 'x', which is not in tools"):
+        request(tools=tools, tool_choice={"type": "allowed_tools", "mode": "auto", "tools": [{"name": "x"}]})
+    for wrong in (
+        {"mode": "none", "tools": some},
+        {"mode": "auto", "tools": []},
+        {"mode": "auto", "tools": [1]},
+        3,
+    ):
+        with pytest.raises(BadRequest, match="must have a mode"):
+            request(tools=tools, tool_choice={"type": "allowed_tools", "allowed_tools": wrong})
+
+
+def test_banned_tokens_are_biases() -> None:
+    assert request(banned_tokens=[7, 9], logit_bias={"3": 1}).sampling.logit_bias == {
+        "3": 1,
+        "7": -100,
+        "9": -100,
+    }

@@ -8,12 +8,14 @@ import pytest
 
 from duologue.config.settings import LimitSettings
 from duologue.errors import BadRequest, EngineFailed, ModelNotFound, NotFound, TooLarge
+from duologue.values.mouth import MouthKey
 from duologue.values.requests import ModelCard
 from duologue.values.speech import SpeechCard, SpeechEngineStatus, SpeechRequest, Voice
 from duologue.wire.speech import (
     VOICES,
     SpeechBody,
     SpeechFinished,
+    SpeechPiece,
     SpeechStream,
     check_model,
     model_list,
@@ -151,11 +153,23 @@ def test_the_models_are_listed_under_all_their_names():
     assert json.loads(model_list(None, 7))["data"] == []
 
 
+def test_the_keys_of_a_mouth_are_in_the_events_and_only_there():
+    body = SpeechBody(input="Hello.", mouth=True, stream_format="sse")
+    assert body.request("", LimitSettings()).mouth
+    assert body.ignored() == ()
+    whole = SpeechBody(input="Hello.", mouth=True)
+    assert not whole.request("", LimitSettings()).mouth
+    assert whole.ignored() == ("mouth",)
+    piece = SpeechPiece(b"", (MouthKey(240, 50, -20),))
+    event = json.loads(SpeechStream("Hello.").encode(piece).removeprefix(b"data: "))
+    assert event == {"type": "speech.audio.delta", "audio": "", "mouth": [[240, 50, -20, 0, 0, 0]]}
+
+
 def test_a_stream_is_pieces_and_an_end_with_the_usage():
     stream = SpeechStream("Hello.")
-    first = json.loads(stream.encode(b"abc").removeprefix(b"data: "))
+    first = json.loads(stream.encode(SpeechPiece(b"abc")).removeprefix(b"data: "))
     assert first == {"type": "speech.audio.delta", "audio": base64.b64encode(b"abc").decode()}
-    assert stream.encode(b"") == b""
+    assert stream.encode(SpeechPiece(b"")) == b""
     with pytest.raises(EngineFailed, match="broke off"):
         stream.close()
     last = json.loads(stream.encode(SpeechFinished(1.5)).removeprefix(b"data: "))

@@ -1,6 +1,6 @@
 """What both dialects share: strictness, ranges, names, limits."""
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from pydantic import ValidationError
@@ -103,7 +103,7 @@ def test_numbers_must_be_finite_and_typed() -> None:
 def test_a_tool_keeps_its_schema_and_a_schema_must_fit_64_bits() -> None:
     schema: dict[str, object] = {"type": "object", "properties": {"city": {"type": "string"}}}
     body = {"type": "function", "function": {"name": "weather", "parameters": schema, "strict": True}}
-    assert validate(ToolBody, body).tool() == Tool("weather", "", schema)
+    assert validate(ToolBody, body).tool() == Tool("weather", "", schema, strict=True)
     body["function"] = {"name": "weather", "parameters": {"maximum": 10**30}}
     with pytest.raises(
         BadRequest, match=r"function\.parameters must not contain whole numbers beyond 64 bits"
@@ -262,3 +262,67 @@ def test_deep_nesting_is_refused_not_crashed_upon() -> None:
         validate(ToolBody, {"function": {"name": "f", "parameters": deep, "x": deep}, "type": "no"})
     with pytest.raises(BadRequest, match=r"^function\.parameters\.a is too deeply nested\.$"):
         validate(ToolBody, {"function": {"name": "f", "parameters": deep}})
+
+
+def test_a_tool_that_names_no_parameters_takes_none() -> None:
+    tool = validate(ToolBody, {"type": "function", "function": {"name": "f"}}).tool()
+    assert tool.parameters == {"type": "object", "properties": {}, "additionalProperties": False}
+    anything = validate(ToolBody, {"type": "function", "function": {"name": "f", "parameters": {}}}).tool()
+    assert anything.parameters == {}
+
+
+def test_a_tool_with_an_unknown_type_is_refused_with_its_place() -> None:
+    parameters = {"type": "object", "properties": {"a": {"type": "frog"}}}
+    with pytest.raises(
+        BadRequest, match=r"parameters has the type 'frog' at properties\.a; types are object,"
+    ) as error:
+        validate(ToolBody, {"type": "function", "function": {"name": "f", "parameters": parameters}})
+    assert error.value.param == "function.parameters"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "instead"),
+    [
+        ("min_tokens", 5, "ignore_eos"),
+        ("stop_token_ids", [1], "as stop"),
+        ("banned_strings", ["a"], "banned_tokens"),
+        ("bad_words", ["a"], "banned_tokens"),
+        ("allowed_token_ids", [1, 2], "guided_choice"),
+        ("allowed_tools", ["f"], "tool_choice"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused_with_what_to_do(field: str, value: object, instead: str) -> None:
+    with pytest.raises(BadRequest, match=f"{field} cannot be kept by this server; .*{instead}") as error:
+        validate(SamplingFields, {field: value})
+    assert error.value.param == field
+    nothings: tuple[object, ...] = (None, 0, [], "")
+    for nothing in nothings:
+        validate(SamplingFields, {field: nothing})
+
+
+def test_every_number_of_sampling_has_bounds() -> None:
+    for name, field in SamplingFields.model_fields.items():
+        if not {int, float} & set(get_args(field.annotation)):
+            continue
+        for wrong in (10**15, -(10**15)):
+            if name != "seed":
+                with pytest.raises(BadRequest, match=f"{name} must be") as error:
+                    validate(SamplingFields, {name: wrong})
+                assert error.value.param == name
+
+
+def test_a_repetition_penalty_of_zero_names_itself() -> None:
+    for name in ("repetition_penalty", "repeat_penalty"):
+        with pytest.raises(BadRequest, match=f"{name} must be a number from 0.01 to 100") as error:
+            validate(SamplingFields, {name: 0})
+        assert error.value.param == name
+
+
+def test_a_bias_has_a_token_or_a_text_and_bounds() -> None:
+    assert validate(SamplingFields, {"logit_bias": {"5": -100, "yes": 1, "a-1": 2}}).logit_bias
+    for key in ("-1", "+5", "1.5", " 7"):
+        with pytest.raises(BadRequest, match="logit_bias has the key") as error:
+            validate(SamplingFields, {"logit_bias": {key: 1}})
+        assert error.value.param == "logit_bias"
+    with pytest.raises(BadRequest, match="logit_bias must have biases from -10,000 to 10,000"):
+        validate(SamplingFields, {"logit_bias": {"5": 1e300}})

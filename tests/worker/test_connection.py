@@ -524,6 +524,29 @@ async def test_a_session_that_loses_its_device_ends_with_the_reason_and_the_proc
     assert ended == ["The card failed."]
 
 
+async def test_a_session_whose_model_hangs_ends_with_the_reason_though_its_thread_does_not():
+    wire = Wire()
+    ended: list[str] = []
+    stuck, freed = anyio.Event(), anyio.Event()
+
+    async def hold(opening, inbox, send):
+        stuck.set()
+        with anyio.CancelScope(shield=True):
+            await freed.wait()
+
+    async with anyio.create_task_group() as tasks:
+        connection = GatewayConnection(talk, uncounted, report, hold, lambda lost: ended.append(lost.message))
+        tasks.start_soon(connection.run_live, wire)
+        await wire.send_down(worker_protocol.Open(1, 0, CallSetup()))
+        await stuck.wait()
+        connection.lose_device(DeviceLost("The model hangs."))
+        await wire.until(lambda messages: bool(ended))
+        freed.set()
+        wire.hang_up()
+    assert call_events(wire, 1)[0] == CallSessionEnded("device_lost", "The model hangs.", 503)
+    assert ended[0] == "The model hangs."
+
+
 async def test_any_other_failure_leaves_the_process_running():
     wire = Wire()
     ended: list[DeviceLost] = []

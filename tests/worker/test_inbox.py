@@ -4,8 +4,16 @@ import anyio
 import pytest
 
 from duologue.errors import Busy
-from duologue.values.call_events import CallControl, MicrophoneAudio, Played, Text
-from duologue.worker.inbox import CONTROLS, SOUND, ControlInbox
+from duologue.values.call_events import (
+    CallChunk,
+    CallControl,
+    CallFrame,
+    MicrophoneAudio,
+    Played,
+    Text,
+)
+from duologue.values.messages import ImagePart
+from duologue.worker.inbox import CONTROLS, MEDIA, SOUND, ControlInbox
 
 pytestmark = pytest.mark.anyio
 
@@ -51,6 +59,30 @@ async def test_of_one_very_long_piece_the_end_stays():
     inbox = ControlInbox()
     inbox.put([MicrophoneAudio(bytes(SOUND) + b"\x01" * SOUND)])
     assert await inbox.take() == [MicrophoneAudio(b"\x01" * SOUND)]
+
+
+async def test_of_too_many_pictures_the_newest_stays_and_every_chunk():
+    inbox = ControlInbox()
+    pictures = [ImagePart(bytes([number]) * (MEDIA // 4)) for number in range(6)]
+    for number, picture in enumerate(pictures):
+        inbox.put([CallChunk(bytes([number, 0]), (picture,)) if number % 2 else CallFrame(picture)])
+    taken = await inbox.take()
+    chunks = [control for control in taken if isinstance(control, CallChunk)]
+    assert [chunk.pcm[0] for chunk in chunks] == [1, 3, 5]
+    seen = [frame for chunk in chunks for frame in chunk.frames]
+    seen += [control.frame for control in taken if isinstance(control, CallFrame)]
+    assert pictures[5] in seen
+    assert len(seen) * (MEDIA // 4) <= MEDIA
+    inbox.put([CallFrame(pictures[0])])
+    assert len(await inbox.take()) == 1
+
+
+async def test_chunks_that_a_session_does_not_read_end_the_call():
+    inbox = ControlInbox()
+    for _ in range(20):
+        inbox.put([CallChunk(bytes(MEDIA // 10))])
+    with pytest.raises(Busy):
+        await inbox.take()
 
 
 async def test_too_much_of_anything_else_ends_the_call():

@@ -21,7 +21,7 @@ REQUEST = ChatRequest((user("/say hi"),))
 
 def service(engine="scripted", options=None):
     load_spec = worker_protocol.LoadSpec("w", engine, "m", options=options or {})
-    return LanguageService(load_spec, WorkerLifecycle("w"), lambda: None)
+    return LanguageService(load_spec, WorkerLifecycle("w"), lambda: None, lambda lost: None)
 
 
 async def served(one):
@@ -129,7 +129,10 @@ async def test_what_changes_about_its_model_is_reported():
     reports = []
     status = WorkerLifecycle("w")
     one = LanguageService(
-        worker_protocol.LoadSpec("w", "remote", "m"), status, lambda: reports.append(status.report())
+        worker_protocol.LoadSpec("w", "remote", "m"),
+        status,
+        lambda: reports.append(status.report()),
+        lambda lost: None,
     )
     await one.watch()
     assert reports == [], "there is no engine yet"

@@ -13,10 +13,12 @@ from duologue.engines import registry
 from duologue.errors import StartFailed, Unavailable
 from duologue.sessions.call.clock import RealClock
 from duologue.sessions.call.session import call
+from duologue.values.avatars import AvatarSource, ClipRequest
 from duologue.values.call_events import (
     AssistantSaid,
     CallSessionEnded,
     CallSetup,
+    ClipData,
     MicrophoneAudio,
     ReplyAudio,
     ReplyAudioEnded,
@@ -337,3 +339,48 @@ async def _question(service) -> bytes:
             pcm += spoken.pcm
     spoken24 = array("h", pcm)
     return array("h", [spoken24[at * 3 // 2] for at in range(len(spoken24) * 2 // 3)]).tobytes()
+
+
+@pytest.mark.anyio
+async def test_video_is_loaded_last_and_its_kinds_are_told(scripted):
+    service, status, reports = await load_service({**OPTIONS, "video": {"engine": "scripted", "size": 16}})
+    assert [card.video.standing for card in reports][:4] == ["loading", "loading", "loading", "ready"]
+    assert status.speech.draws == ("drawn", "picture")
+    assert service.engines.require_video().name == "scripted"
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"engine": "scripted", "fail": "load"}, "asked for a failure"),
+        ({"engine": "x"}, "no video engine 'x'"),
+    ],
+)
+async def test_a_video_engine_that_fails_leaves_the_voice_working(scripted, options, sentence):
+    service, status, _ = await load_service({**OPTIONS, "video": options})
+    assert status.state == "ready"
+    assert (status.speech.video.standing, service.engines.video) == ("failed", None)
+    assert sentence in status.speech.video.detail
+    with pytest.raises(Unavailable, match=sentence):
+        service.engines.require_video()
+
+
+def test_a_clip_is_made_over_the_socket(monkeypatch, scripted):
+    async def stay() -> None:
+        """The gateway of a test does not go away."""
+
+    monkeypatch.setattr("duologue.worker.app._end_with_the_gateway", stay)
+    worker = Worker(
+        worker_protocol.LoadSpec("voice", "voice", "", {**OPTIONS, "video": {"engine": "scripted"}})
+    )
+    asked = ClipRequest(AvatarSource("a", "drawn", "d"), SpeechRequest("hello there"))
+    with (
+        TestClient(build(worker, "the-secret")) as client,
+        client.websocket_connect("/live", headers=SECRET) as socket,
+    ):
+        ready(socket)
+        send(socket, worker_protocol.Open(1, 0, asked))
+        events = reports(receive(socket, lambda transcript: worker_protocol.Closed(1) in transcript))
+    assert events[-1] == CallSessionEnded()
+    assert any(isinstance(event, ClipData) for event in events)

@@ -10,8 +10,9 @@ const PAGE = "index.html";
 const WORKER = "sw.js";
 /** Compressed copies are derived from files that already count. */
 const DERIVED = /\.(gz|br)$/;
-/** The page and what it needs to open: these are cached by the service worker. */
-const CACHED = /^(index\.html|theme\.js|mark\.svg|manifest\.webmanifest|assets\/.*|icons\/.*)$/;
+/** The page and what it needs to open: these are cached by the service worker. Not what draws VRM figures, which is large and for the few
+ * people who have one. */
+const CACHED = /^(index\.html|theme\.js|mark\.svg|manifest\.webmanifest|assets\/(?!figure_face-).*|icons\/.*)$/;
 
 /** All files below a folder, by address, in the same order on every machine. */
 export function filesOf(folder: string): string[] {

@@ -41,6 +41,8 @@ LIBRARIES = {
     "kokoro": ("kokoro", "kokoro"),
     "kokoro_onnx": ("kokoro_onnx", "kokoro-onnx"),
     "pocket": ("transformers", "pocket"),
+    "portrait": ("av", "voice"),
+    "musetalk": ("diffusers", "video"),
 }
 """The library of each voice engine, and the extra that installs it."""
 WANTED_MB = 1024
@@ -241,17 +243,20 @@ def check_voice(settings: Settings) -> Iterator[Finding]:
         how = "pip install 'duologue[voice]' adds calls, dictation and reading aloud"
         yield Finding("ok", "voice", "switched off" if voice.enabled is False else f"not installed; {how}")
         return
+    video = settings.video.engine if load_spec.options["video"] else ""
     missing = []
-    for engine in engines:
+    for engine in (*engines, video):
         library, extra = LIBRARIES.get(engine, ("", ""))
         if library and find_spec(library) is None:
             missing.append(f"{engine} needs {library}: pip install 'duologue[{extra}]'")
-    kinds: list[tuple[Literal["recogniser", "speaker", "turn_end"], str]] = [
+    kinds: list[tuple[Literal["recogniser", "speaker", "turn_end", "video"], str]] = [
         ("recogniser", voice.recogniser.engine),
         ("speaker", voice.speaker.engine),
     ]
     if load_spec.options["turn_end"]:
         kinds.append(("turn_end", "smart_turn"))
+    if video:
+        kinds.append(("video", video))
     for kind, chosen in kinds:
         options = cast("dict[str, object]", load_spec.options[kind])
         try:
@@ -267,18 +272,26 @@ def check_voice(settings: Settings) -> Iterator[Finding]:
 
 
 def check_devices(settings: Settings) -> Iterator[Finding]:
-    from duologue.engines.devices import describe_devices, parse_device, require_card
+    from duologue.engines.devices import describe_devices, numbered_cards, parse_device, require_card
     from duologue.engines.hardware import list_cards
 
     cards = list_cards()
     yield Finding("ok", "devices", describe_devices(cards))
-    for entry in settings.worker_entries:
-        if entry.engine != "llama":
-            continue
+    named = [
+        (f"{entry.name}: ", "device", entry.device, cards)
+        for entry in settings.worker_entries
+        if entry.engine == "llama"
+    ]
+    # The libraries of these engines see cards that llama.cpp may have been built without.
+    others = cards or numbered_cards(len(_nvidia_cards()))
+    voice, video = settings.voice, settings.video
+    named += [("", "voice.device", voice.device, others)] if voice.uses_device else []
+    named += [("", "video.device", video.device, others)] if video.uses_device else []
+    for worker, setting, device, there in named:
         try:
-            require_card(parse_device(entry.device), cards)
+            require_card(parse_device(device), there, setting)
         except Problem as problem:
-            yield Finding("problem", "devices", f"{entry.name}: {problem.message}")
+            yield Finding("problem", "devices", f"{worker}{problem.message}")
 
 
 def check_gpu(settings: Settings) -> Iterator[Finding]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from duologue import __version__
-from duologue.cli import Config, Data, backup, keys, models
+from duologue.cli import Config, Data, avatar, backup, keys, models
 from duologue.cli import voice as voice_commands
 from duologue.errors import BadRequest, Problem
 
@@ -139,7 +139,7 @@ Engine = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="llama, remote, minicpmo, qwen_omni or scripted, instead of choosing one automatically.",
+        help="llama, transformers, remote, minicpmo, qwen_omni or scripted, instead of choosing one automatically.",
     ),
 ]
 
@@ -302,9 +302,29 @@ def parse(
     format: Annotated[
         str,
         typer.Option(
-            "--format", metavar="NAME", help="The tool-call format the model writes, such as hermes."
+            "--format",
+            metavar="NAME",
+            help="The tool-call format the model writes, such as hermes; list prints them all, auto recognises it in --template.",
         ),
     ],
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE]",
+            exists=True,
+            dir_okay=False,
+            allow_dash=True,
+            show_default=False,
+            help="The raw output; without it, standard input.",
+        ),
+    ] = None,
+    template: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The model's chat template, or its tokenizer_config.json; tells how thoughts are marked.",
+        ),
+    ] = None,
     start_in_reasoning: Annotated[
         bool, typer.Option("--start-in-reasoning", help="The prompt ends inside a reasoning span.")
     ] = False,
@@ -314,15 +334,24 @@ def parse(
     tools: Annotated[
         Path | None, typer.Option(metavar="FILE", help="JSON file with the tools of the request.")
     ] = None,
+    trace: Annotated[
+        bool,
+        typer.Option(
+            "--trace",
+            help="Print after each piece what came out, and what is held back and why, to standard error.",
+        ),
+    ] = False,
 ) -> None:
     """Split a model's raw output into its parts.
 
-    Reads standard input and prints reasoning, content and tool calls as JSON. Use it when you add a tool-call format: run recorded output through it, whole and one character at a time.
+    Prints reasoning, content and tool calls as JSON. Use it when you add a tool-call format: run recorded output through it, whole and one character at a time.
     """
-    from duologue.text.output.parsed import parse_to_json
+    from duologue.cli.parse import ParseOptions
+    from duologue.cli.parse import parse as read
 
-    raw = sys.stdin.buffer.read().decode("utf-8", "replace")
-    print(parse_to_json(raw, format, start_in_reasoning, chunk, _tools_of(tools)))
+    options = ParseOptions(format, template, tools, start_in_reasoning, chunk, trace)
+    with sys.stdin.buffer if file in (None, Path("-")) else file.open("rb") as source:
+        read(options, source, sys.stdout, sys.stderr)
 
 
 @app.command()
@@ -350,9 +379,11 @@ def doctor(
 app.command()(voice_commands.transcribe)
 app.command("listen", hidden=True)(voice_commands.transcribe)
 app.command()(voice_commands.call)
+app.command()(voice_commands.clip)
 app.command()(models.setup)
 app.add_typer(models.models)
 app.add_typer(keys.keys)
+app.add_typer(avatar.avatars)
 app.command()(backup.backup)
 
 
@@ -386,18 +417,3 @@ def _settings(config: Path | None, flags: dict[str, Any]) -> Settings:
     from duologue.config import load
 
     return load(config, os.environ, flags)
-
-
-def _tools_of(file: Path | None) -> list[Any]:
-    """The tools of a JSON file: a list as in OpenAI requests, or of bare functions."""
-    import msgspec
-
-    from duologue.values.messages import Tool
-
-    if file is None:
-        return []
-    try:
-        entries = msgspec.json.decode(file.read_bytes(), type=list[dict[str, Any]])
-        return [msgspec.convert(entry.get("function", entry), Tool) for entry in entries]
-    except (OSError, msgspec.MsgspecError) as error:
-        raise BadRequest(f"{file} is not a JSON list of tools: {error}.", param="tools") from None

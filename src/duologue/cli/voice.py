@@ -1,4 +1,4 @@
-"""The flags of `duologue transcribe` and `duologue call`, and how commands find the running server.
+"""The flags of `duologue transcribe`, `duologue call` and `duologue clip`, and how commands find the running server.
 
 Imported for every command, so each command imports its implementation only when it runs.
 """
@@ -70,6 +70,40 @@ def call(
     from duologue.cli.call import Setup, run_call
 
     run_call(client(server, config), Setup(model, voice, language, conversation), sys.stdout, sys.stderr)
+
+
+def clip(
+    text: Annotated[
+        list[str] | None, typer.Argument(metavar="TEXT", help="What is said; `-` reads standard input.")
+    ] = None,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The MP4 file to write.")] = Path("clip.mp4"),
+    avatar: Annotated[
+        str,
+        typer.Option(metavar="ID", help="Who says it: a drawn face or one of yours (the first drawn face)."),
+    ] = "",
+    audio: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A recording to move the lips to, instead of a text.")
+    ] = None,
+    voice: Annotated[
+        str, typer.Option(metavar="NAME", help="Which of its voices speaks (its default).")
+    ] = "",
+    speed: Annotated[float, typer.Option(metavar="N", help="1 is the voice's own speed.")] = 1.0,
+    language: Language = "",
+    server: Address = None,
+    config: Config = None,
+) -> None:
+    """Make a video of a face that speaks, with the running server.
+
+    The progress goes to standard error, Ctrl-C stops the work. Size and frames a second are those of the server (`video.size`, `video.rate`). The key is read from DUOLOGUE_KEY.
+    """
+    from duologue.cli.clip import ClipWish, make_clip
+    from duologue.errors import BadRequest
+
+    said = sys.stdin.read() if text == ["-"] else " ".join(text or ())
+    if bool(said.strip()) == (audio is not None):
+        raise BadRequest("Pass either a text to say or a recording with --audio.", param="text")
+    wish = ClipWish(out, said, audio, avatar, voice, speed, language)
+    make_clip(wish, client(server, config), sys.stderr)
 
 
 def client(address: str | None, config: Path | None) -> Client:

@@ -135,7 +135,9 @@ async def open_call(
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(call.listen)
-            await call.send("start", features=list(FEATURES) if call.player.holds else [], **(start or {}))
+            # A player of sound: where calls have video, a client that says nothing of it gets clips.
+            features = list(FEATURES) if call.player.holds else []
+            await call.send("start", **{"features": features, "video": "off", **(start or {})})
             yield call
             tasks.cancel_scope.cancel()
     finally:

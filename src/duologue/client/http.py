@@ -121,6 +121,21 @@ class Client:
         """Upload a file; returns the blob, to be referenced in a message's content."""
         return await self._request("POST", f"/api/blobs?name={quote(name)}", content=data)
 
+    async def avatar_file(self, id: str) -> bytes:
+        """The file of an uploaded avatar."""
+        return (await self._answer("GET", f"/api/avatars/{quote(id, safe='')}/file")).content
+
+    async def send_file(self, path: str, data: bytes, name: str, **fields: str) -> Json:
+        """A form with one file; returns the answer's JSON."""
+        filled = {field: value for field, value in fields.items() if value}
+        response = await self._answer("POST", path, data=filled, files={"file": (name, data)})
+        answer: Json = response.json()
+        return answer
+
+    async def fetch(self, path: str) -> bytes:
+        """The bytes of a file, such as a clip's."""
+        return (await self._answer("GET", path)).content
+
     async def transcribe(self, data: bytes, name: str, **fields: str) -> str:
         """The transcript of a recording from `/v1/audio/transcriptions`: text or JSON, by `response_format` in `fields`."""
         response = await self._answer(

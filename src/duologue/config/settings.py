@@ -14,13 +14,15 @@ from pydantic import AfterValidator, Field, SecretStr, model_validator
 
 from duologue.config.connections import ConnectionSettings
 from duologue.config.device import Copies, Device
+from duologue.config.model_preset import PresetSettings
 from duologue.config.recordings import RecordingSettings
 from duologue.config.section import Section
 from duologue.config.ui import Ui
+from duologue.config.video import VideoConfig
 from duologue.config.voice import VoiceSettings
 from duologue.values.fitting import MediaBudget
 
-EngineName = Literal["llama", "remote", "scripted", "minicpmo", "qwen_omni"]
+EngineName = Literal["llama", "remote", "scripted", "minicpmo", "qwen_omni", "transformers"]
 
 
 # Ollama, LM Studio, llama-server, vLLM, tabbyAPI, KoboldCpp.
@@ -74,9 +76,32 @@ class UpstreamSettings(Section):
         description="What it gives: `text`, and `audio` if it speaks; empty: what the server says.",
     )
     voice: str = Field(default="", description="The voice of a model that speaks; empty: that of the server.")
+    tool_format: str = Field(
+        default="",
+        description="How that model writes tool calls that the server leaves in its text; `none`: leave them; empty: found out.",
+    )
+    thoughts: str = Field(
+        default="",
+        description="The marker that opens its thoughts there, like `<think>`; `none`: leave them; empty: found out if it comes first.",
+    )
+    opens_thoughts: bool = Field(
+        default=False,
+        description="Whether the model's template opens the thought, so that its text begins inside.",
+    )
+    connect_timeout: Seconds = Field(default=10.0, description="Seconds to reach that server.")
+    first_timeout: Seconds = Field(
+        default=600.0, description="Seconds it may send nothing before the first word of a reply."
+    )
+    idle_timeout: Seconds = Field(
+        default=300.0, description="Seconds it may send nothing in the middle of a reply."
+    )
+    retries: Annotated[int, Field(ge=0, le=10)] = Field(
+        default=2,
+        description="How often a request is sent again that it did not begin to answer: no connection, 429, 502, 503, 504.",
+    )
 
 
-class EngineSettings(Section):
+class EngineSettings(PresetSettings):
     """What a worker loads. At the top level of the settings these are the defaults for all workers."""
 
     engine: EngineName | None = Field(
@@ -147,14 +172,18 @@ class WorkerEntry(WorkerSettings):
                 "modalities": self.upstream.modalities or None,
                 "outputs": self.upstream.outputs or None,
             }
-            sizes |= {"voice": self.upstream.voice or None}
+            for name in ("voice", "tool_format", "thoughts", "opens_thoughts"):
+                sizes[name] = getattr(self.upstream, name) or None
+            for name in ("connect_timeout", "first_timeout", "idle_timeout", "retries"):
+                value = getattr(self.upstream, name)
+                sizes[name] = value if value != UpstreamSettings.model_fields[name].default else None
         elif self.engine == "llama":
             sizes |= {"model": self.model or None, "mmproj": self.mmproj or None, "threads": self.threads}
             sizes |= {"gpu_layers": self.gpu_layers, "batch": self.batch}
             sizes |= {"device": None if self.device == "auto" else self.device}
-        elif self.engine in ("minicpmo", "qwen_omni"):
+        elif self.engine in ("minicpmo", "qwen_omni", "transformers"):
             sizes |= {"model": self.model or None, "device": self.device}
-            if self.engine == "qwen_omni":
+            if self.engine != "minicpmo":
                 sizes |= {"batch": self.batch, "threads": self.threads}
         return {name: value for name, value in sizes.items() if value is not None} | self.options
 
@@ -237,6 +266,10 @@ class LimitSettings(Section):
         default=120, description="Longest recording to transcribe, in minutes."
     )
     voices: Positive = Field(default=20, description="Voices of their own that one user may keep.")
+    avatars: Positive = Field(default=20, description="Faces of their own that one user may keep.")
+    avatar_mb: Annotated[int, Field(ge=1, le=256)] = Field(
+        default=64, description="Largest picture or figure to keep as a face, in megabytes."
+    )
 
     def media_budget(self) -> MediaBudget:
         """What the pictures, sounds and videos of one request may cost."""
@@ -422,6 +455,7 @@ class Settings(EngineSettings):
         default=22400, ge=1024, le=65000, description="The first port workers listen on (loopback)."
     )
     voice: VoiceSettings = VoiceSettings()
+    video: VideoConfig = VideoConfig()
     queue: QueueSettings = QueueSettings()
     limits: LimitSettings = LimitSettings()
     connections: ConnectionSettings = ConnectionSettings()

@@ -89,6 +89,14 @@ class UiPage(Section):
         default=1.0, description="Speaking rate; 1: the voice's own."
     )
     hold_to_talk: bool = Field(default=False, description="In calls, hold a button while talking.")
+    show_face: bool = Field(default=True, description="Calls show a face; otherwise a moving shape.")
+    face: Annotated[str, Field(max_length=64)] = Field(
+        default="", description="The id of a face in /api/avatars; empty: the first one."
+    )
+    rendered_face: bool = Field(
+        default=False,
+        description="The server renders the face of calls as video, where it can (`video.enabled`).",
+    )
     shortcuts: dict[str, str] = Field(
         default={},
         description='Keyboard shortcuts by action, such as {"new-chat": "Mod+Shift+O"}; an empty string: no shortcut.',

@@ -105,6 +105,13 @@ class VoiceSettings(Section):
     session_s: Seconds = Field(default=7200, description="Maximum length of a call, in seconds.")
 
     @property
+    def uses_device(self) -> bool:
+        """Whether one of its engines runs on `device`."""
+        return self.enabled is not False and not {self.recogniser.engine, self.speaker.engine}.isdisjoint(
+            WEIGHTED
+        )
+
+    @property
     def loaded_voice(self) -> str:
         """The default voice, if it is one of the synthesiser."""
         return "" if is_custom(self.voice) else self.voice

@@ -14,11 +14,12 @@ from typing import Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
-from duologue.text.output.channels import ReasoningTags
+from duologue.text.output.reasoning_tags import ReasoningTags
 from duologue.text.output.reply_grammar import ReplyGrammar
 from duologue.text.templates.prompt_request import PromptRequest, RenderedPrompt
 from duologue.values.events import Event, Finish, Progress, TokenLogprob
 from duologue.values.messages import AudioPart, ImagePart, Message
+from duologue.values.mouth import Phone
 from duologue.values.requests import ChatRequest, ModelCard, OutputFormat, Sampling
 from duologue.values.speech import Transcript, Voice, VoiceSample
 
@@ -74,6 +75,11 @@ class PromptTemplate(Protocol):
     @property
     def reasoning(self) -> ReasoningTags | None:
         """The markers that it puts around thoughts; None if it has none."""
+        ...
+
+    @property
+    def stop_strings(self) -> tuple[str, ...]:
+        """Texts at which a reply ends, as the template itself sets them."""
         ...
 
     async def render(self, request: PromptRequest, now: datetime) -> RenderedPrompt:
@@ -241,6 +247,10 @@ class DuplexView(Protocol):
         holds what was heard. Gives its text."""
         ...
 
+    async def recite(self, text: str) -> None:
+        """Speak this text as the next reply, instead of one that the model writes. Raises Unsupported where the engine cannot."""
+        ...
+
     async def type(self, text: str) -> None:
         """The caller typed this instead of saying it; the next unit's answer may reply to it."""
         ...
@@ -392,11 +402,13 @@ class SpokenWord(Struct, frozen=True):
 
 
 class SpeechChunk(Struct, frozen=True):
-    """The next sound of a clause, and the words that begin in it. An engine without word timestamps gives no words;
-    sessions then spread them evenly."""
+    """The next sound of a clause, and the words and phones that begin in it, in samples at 24 kHz from the clause's first. An engine
+    without word timestamps gives no words; sessions then spread them evenly. One without phones gives none; sessions then
+    guess them by the letters of the words."""
 
     pcm: bytes
     words: tuple[SpokenWord, ...] = ()
+    phones: tuple[Phone, ...] = ()
 
 
 @runtime_checkable

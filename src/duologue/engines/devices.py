@@ -40,18 +40,19 @@ def parse_device(text: str) -> Device:
     return Device("cuda" if kind == "gpu" else kind, int(index or 0))
 
 
-def require_card(device: Device, cards: Sequence[Card]) -> None:
-    """Raises StartFailed, with the devices that are there, where `device` is a card that is not among `cards`."""
+def require_card(device: Device, cards: Sequence[Card], setting: str = "device") -> None:
+    """Raises StartFailed, with the devices that are there, where `device` is a card that is not among `cards`. `setting` is the one
+    that named it."""
     if device.kind != "cuda" or any(card.number == device.index for card in cards):
         return
     raise StartFailed(
-        f"There is no device {device.name} that this engine can use. It has: {describe_devices(cards)}. Correct the setting device"
+        f"There is no device {device.name} that this engine can use. It has: {describe_devices(cards)}. Correct the setting {setting}"
         + (
             "."
             if cards
             else ", or install a build of the engine for the card (docs/running.md, Graphics cards)."
         ),
-        param="device",
+        param=setting,
     )
 
 

@@ -16,6 +16,7 @@ from duologue.engines.contracts import (
     SpeakerEngine,
     TurnEndEstimator,
 )
+from duologue.engines.video_contracts import VideoEngine
 
 # name -> (module, function); `await function(options)` returns the loaded engine.
 LANGUAGE_ENGINES: dict[str, tuple[str, str]] = {
@@ -24,6 +25,7 @@ LANGUAGE_ENGINES: dict[str, tuple[str, str]] = {
     "remote": ("duologue.engines.openai_remote.engine", "load"),
     "minicpmo": ("duologue.engines.minicpmo.engine", "load"),
     "qwen_omni": ("duologue.engines.qwen_omni.engine", "load"),
+    "transformers": ("duologue.engines.huggingface.engine", "load"),
 }
 
 
@@ -60,14 +62,24 @@ SPEAKER_ENGINES: dict[str, tuple[str, str]] = {
     "pocket": ("duologue.engines.tts.pocket", "load"),
     "remote": ("duologue.engines.openai_remote.speech", "load_speaker"),
 }
+VIDEO_ENGINES: dict[str, tuple[str, str]] = {
+    "portrait": ("duologue.engines.portrait.engine", "load"),
+    "musetalk": ("duologue.engines.musetalk.engine", "load"),
+    "scripted": ("duologue.engines.scripted.video", "load_video"),
+}
 
 
 def weights_of(
-    kind: Literal["recogniser", "speaker", "turn_end"], engine: str, options: dict[str, Any]
+    kind: Literal["recogniser", "speaker", "turn_end", "video"], engine: str, options: dict[str, Any]
 ) -> Path | None:
     """The folder or file of the weights of an engine of this kind, without loading anything; None: it needs none. Raises
     StartFailed with the command that fetches them."""
-    tables = {"recogniser": RECOGNISER_ENGINES, "speaker": SPEAKER_ENGINES, "turn_end": TURN_END_ENGINES}
+    tables = {
+        "recogniser": RECOGNISER_ENGINES,
+        "speaker": SPEAKER_ENGINES,
+        "turn_end": TURN_END_ENGINES,
+        "video": VIDEO_ENGINES,
+    }
     module, _ = tables[kind][engine]
     find = getattr(import_module(module), "weights", None)
     return None if find is None else Path(find(options))
@@ -99,4 +111,10 @@ async def load_recogniser(name: str, options: dict[str, Any]) -> RecogniserEngin
 async def load_speaker(name: str, options: dict[str, Any]) -> SpeakerEngine:
     """Load the speaker called `name`. Raises as `load_detector`."""
     engine: SpeakerEngine = await _load(SPEAKER_ENGINES, name, options)
+    return engine
+
+
+async def load_video(name: str, options: dict[str, Any]) -> VideoEngine:
+    """Load the video engine called `name`. Raises as `load_detector`."""
+    engine: VideoEngine = await _load(VIDEO_ENGINES, name, options)
     return engine

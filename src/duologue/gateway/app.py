@@ -19,6 +19,7 @@ from duologue import __version__, telemetry
 from duologue.config import Settings
 from duologue.decoder import service as decoder
 from duologue.errors import Unavailable
+from duologue.faces.catalogue import LookCatalogue
 from duologue.gateway import tls, web_pictures
 from duologue.gateway.admin import routes as admin_routes
 from duologue.gateway.admin import status
@@ -30,10 +31,14 @@ from duologue.gateway.apps.modes import Abilities
 from duologue.gateway.auth import key_routes, middleware, sessions
 from duologue.gateway.auth.guessing import GuessGuard
 from duologue.gateway.auth.keys import Keys, read_key, wall_clock
+from duologue.gateway.avatars import avatar_routes, clip_routes
+from duologue.gateway.avatars.clip_service import ClipService
+from duologue.gateway.avatars.library import AvatarLibrary
+from duologue.gateway.avatars.video_offers import VideoOffers
 from duologue.gateway.calls import voice_socket
 from duologue.gateway.calls.call_model import is_native
 from duologue.gateway.calls.call_services import CallServices
-from duologue.gateway.dialects import audio, chat_completions, chat_socket
+from duologue.gateway.dialects import audio, chat_completions, chat_socket, parse_routes
 from duologue.gateway.duplex import duplex_socket
 from duologue.gateway.help import help_routes
 from duologue.gateway.help.search import HelpSearch
@@ -64,7 +69,7 @@ from duologue.gateway.startup_messages import StartupMessages
 from duologue.gateway.static_page import FOLDER, StaticPage
 from duologue.gateway.upstreams import upstream_routes
 from duologue.gateway.upstreams.service import UpstreamService
-from duologue.gateway.workers.load_specs import voice_load_spec
+from duologue.gateway.workers.load_specs import ListCards, voice_load_spec
 from duologue.http.error_responses import exception_handlers
 from duologue.models.installed_packs import chosen_pack
 from duologue.stall_watch import watch_loop
@@ -96,7 +101,7 @@ class Gateway:
     """The parts of the program and the application over them, which `server` puts behind the middleware.
 
     Inside `running()` the workers, the database and the conversations are up; the routes of the conversations are added then.
-    `probe_hardware` measures this machine; without it no model is refused for lack of memory.
+    `probe_hardware` measures this machine; without it no model is refused for lack of memory. `list_cards` lists its graphics cards.
     `restarts` says how often the gateway was started again, and why.
     """
 
@@ -107,6 +112,7 @@ class Gateway:
         announce: Callable[[str], None],
         probe_hardware: ProbeHardware | None = None,
         restarts: GatewayRestarts | None = None,
+        list_cards: ListCards = tuple,
     ) -> None:
         is_remote = not middleware.is_loopback(settings.host)
         self.settings = settings
@@ -129,7 +135,10 @@ class Gateway:
         self.models = ModelRegistry(self.pool.cards, settings.aliases, self.pool.find)
         self.voice = self._voice_pool()
         self.library = VoiceLibrary(settings.limits.voices)
+        self.avatars = AvatarLibrary(settings.limits.avatars, LookCatalogue())
         self.speech = SpeechService(self.voice, settings.voice, self.library)
+        self.video = VideoOffers(settings.video, self.speech, self.avatars)
+        self.clips = ClipService(self.speech, self.avatars, settings.data / "clips")
         self._told_voice = (self.speech.status, self.speech.card)
         fitter = MediaFitter(self.speech, settings.limits.media_budget())
         self.generate = FittedGenerate(generator, self.models.resolve, fitter)
@@ -151,6 +160,7 @@ class Gateway:
             apps=self.apps,
             recordings=self.recordings,
             slots=self.pool,
+            video=self.video,
         )
         self.duplex = duplex_socket.DuplexSessions(self.call_services, most=settings.limits.sockets_per_user)
         self.model_service = ModelService(
@@ -161,6 +171,7 @@ class Gateway:
             probe_hardware,
             may_load=self.keys.is_admin,
             on_change=self._models_changed,
+            list_cards=list_cards,
         )
         self.upstreams = UpstreamService(settings, self.pool)
         self._settled = anyio.Event()
@@ -341,8 +352,14 @@ class Gateway:
         app.include_router(
             chat_completions.router(self.generate, self.models, references=references, **shared)
         )
+        app.include_router(parse_routes.router(self.models))
         app.include_router(pack_routes.router(self.voice_packs))
-        own = (voice_routes.router(self.library, self.speech), recording_routes.router(self.recordings))
+        own = (
+            voice_routes.router(self.library, self.speech),
+            avatar_routes.router(self.avatars, lambda: self.video.rendered),
+            clip_routes.router(self.clips),
+            recording_routes.router(self.recordings),
+        )
         for router in (*self.model_service.routes(), *own):
             app.include_router(router)
         app.include_router(upstream_routes.router(self.upstreams))
@@ -400,6 +417,8 @@ class Gateway:
             tasks.start_soon(self.model_service.repeat_loads)
             await self.keys.use(Users(self.service.stores.durable.database, wall_clock))
             self.library.use(self.service.stores.durable.custom_voices)
+            await tasks.start(self.clips.run)
+            self.avatars.use(self.service.stores.durable.avatars)
             await tasks.start(self.upstreams.run, self.service.stores.durable.upstreams)
             self.app.include_router(router(self.service), dependencies=[Depends(self._require_chat)])
             if self.tls is not None:
@@ -423,6 +442,7 @@ def _body_limits(settings: Settings) -> dict[str, tuple[int, str]]:
         middleware.LOGIN_PATH: (sessions.BODY_BYTES, ""),
         "/api/blobs": (settings.limits.blob_mb * MEGABYTE + form, "limits.blob_mb"),
         "/api/import": (settings.limits.import_mb * MEGABYTE + form, "limits.import_mb"),
+        "/api/avatars": (settings.limits.avatar_mb * MEGABYTE + form, "limits.avatar_mb"),
         # As JSON a recording is base64, a third longer.
         "/api/assets/ref_audio": (settings.limits.audio_mb * MEGABYTE * 4 // 3 + form, "limits.audio_mb"),
         "/v1/audio/transcriptions": (settings.limits.audio_mb * MEGABYTE + form, "limits.audio_mb"),

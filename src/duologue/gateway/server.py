@@ -82,7 +82,7 @@ def serve(
             supervisor.listening(listener, settings.host, (settings.log.level, settings.log.format))
         settings = settings.model_copy(update={"port": listener.getsockname()[1]})
         restarts = None if supervisor is None else supervisor.restarts
-        gateway = Gateway(settings, specs, announce, probe_hardware, restarts)
+        gateway = Gateway(settings, specs, announce, probe_hardware, restarts, list_cards)
         server = _Server(gateway, supervisor)
         # uvicorn handles signals only once everything is started, and the terminal may say "ready" before that. After a clean
         # shutdown it raises the signal again, which would make the command fail; then this changes nothing.

@@ -54,6 +54,7 @@ class StartupMessages:
                 (worker.speech.recogniser, "Speech recognition is unavailable"),
                 (worker.speech.speaker, "Speech output is unavailable"),
                 (worker.speech.turn_end, "Turns end by their words alone"),
+                (worker.speech.video, "Video of avatars is unavailable"),
             ):
                 if engine.standing == "failed":
                     self._print(engine.detail, f"{consequence}: {engine.detail}")

@@ -142,6 +142,35 @@ def thumbnail(data: bytes, side: int) -> Picture:
     return small(image, side)
 
 
+def portrait(data: bytes, side: int) -> Picture:
+    """A PNG or JPEG of the picture that fits into a square of `side` pixels: upright, without transparency, and without whatever else is
+    in the file. Raises BadRequest, TooLarge."""
+    if _is_svg(data):
+        image, lossless = _flatten(_render_svg(data, float(side * side))), True
+    else:
+        with _open(data) as original:
+            image = _flatten(_upright(original, float(side * side)))
+            lossless = str(original.format) in _LOSSLESS
+    image.thumbnail((side, side))
+    # A JPEG would be written with the comment of the original.
+    image.info.clear()
+    return _encode(image, lossless=lossless)
+
+
+def preview(data: bytes, side: int) -> bytes:
+    """A PNG of the picture that fits into a square of `side` pixels. Raises BadRequest, TooLarge."""
+    if _is_svg(data):
+        image = _render_svg(data, float(side * side))
+    else:
+        with _open(data) as original:
+            image = _upright(original, float(side * side) * 4)
+    image.thumbnail((side, side))
+    image.info.clear()
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG")
+    return buffer.getvalue()
+
+
 def small(image: Image.Image, side: int) -> Picture:
     """A WebP of the picture that fits into a square of `side` pixels. Changes the picture."""
     image.thumbnail((side, side))

@@ -72,12 +72,12 @@ def read_recording(data: bytes, mime: str) -> Sound:
     return Sound(bytes(samples))
 
 
-def pieces(data: bytes, mime: str) -> Iterator[bytes]:
-    """The sound of a file as 16-bit mono at RATE, in short pieces.
+def pieces(data: bytes, mime: str, rate: int = RATE) -> Iterator[bytes]:
+    """The sound of a file as 16-bit mono at `rate` Hz, in short pieces.
 
     Raises Unsupported for another kind or without PyAV, BadRequest for a broken file.
     """
-    return _decode(data, mime, "s16")
+    return _decode(data, mime, "s16", rate)
 
 
 def duration(data: bytes, mime: str) -> float:
@@ -90,13 +90,13 @@ def duration(data: bytes, mime: str) -> float:
         raise BadRequest(_BROKEN, code="sound_unreadable") from None
 
 
-def _decode(data: bytes, mime: str, sample: str) -> Iterator[bytes]:
+def _decode(data: bytes, mime: str, sample: str, rate: int = RATE) -> Iterator[bytes]:
     av = _av(mime)
     width = 4 if sample == "flt" else 2
     has_sound = False
     try:
         with av.open(io.BytesIO(data), mode="r", format=FORMATS[mime]) as file:
-            resampler = av.AudioResampler(format=sample, layout="mono", rate=RATE)
+            resampler = av.AudioResampler(format=sample, layout="mono", rate=rate)
             for frame in _frames(file):
                 for piece in resampler.resample(frame):
                     has_sound = has_sound or piece.samples > 0

@@ -58,12 +58,19 @@ def unpacking_folder(archive: SpeechModelArchive, data: Path) -> Path:
 def unfinished_size(pack: VoicePack, data: Path) -> int:
     """Bytes of the archives of a pack that were downloaded, in whole or in part, and not unpacked yet."""
     return sum(
-        path.stat().st_size
+        _size(path)
         for archive in pack.archives
         if not is_installed(archive, data)
         for path in _downloads(archive, data)[:2]
-        if path.is_file()
     )
+
+
+def _size(path: Path) -> int:
+    """Bytes of a file; 0 where it is not there: a download that ends renames it between a look and a `stat`."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _downloads(archive: SpeechModelArchive, data: Path) -> tuple[Path, Path, Path]:

@@ -14,8 +14,9 @@ from msgspec import Struct
 
 MILLION, BILLION = 10**6, 10**9
 TOOLS, THINKING, CODE, VISION, SOUND = "tools", "thinking", "code", "vision", "sound"
-READ_TOOL_FORMATS = frozenset({"hermes", "qwen", "qwen3_coder", "qwen3_xml"})
-"""The tool-call formats that Duologue reads: those of `text/toolcalls`, which this room may not import."""
+READ_TOOL_FORMATS = frozenset({"gemma4", "harmony", "hermes", "mistral", "qwen3_coder"})
+"""Of the tool-call formats named in `recommended.toml`, those that Duologue reads. They are the names of `text/toolcalls`, which
+this room may not import; `tests/models/test_recommended.py` compares the two."""
 
 
 Trait = Literal[

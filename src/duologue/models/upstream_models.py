@@ -42,8 +42,22 @@ OTHER_NAMES = re.compile(
 )
 """Names by which lists without types tell that a model does not chat."""
 OWNERS = {"library": "ollama", "organization_owner": "lmstudio", "llamacpp": "llamacpp", "vllm": "vllm"}
+OWNERS |= {"sglang": "sglang", "tensorrt_llm": "tensorrt_llm", "pygmalionai": "aphrodite"}
 OWNERS |= {"tabbyapi": "tabbyapi", "koboldcpp": "koboldcpp", "duologue": "duologue"}
 """`owned_by` in the list of models, and the kind of server that writes it."""
+LITELLM_DATE = 1677610602
+"""When every model of a LiteLLM was created, by its own list."""
+HOSTS = {
+    "api.openai.com": "openai",
+    "api.anthropic.com": "anthropic",
+    "generativelanguage.googleapis.com": "google",
+    "openrouter.ai": "openrouter",
+    "api.mistral.ai": "mistral",
+    "api.groq.com": "groq",
+    "api.together.xyz": "together",
+    "api.deepseek.com": "deepseek",
+}
+"""Hosts of services, whose lists do not say whose they are."""
 
 
 class ModelList(msgspec.Struct, frozen=True):
@@ -156,10 +170,13 @@ def _tools(entry: Mapping[str, Any]) -> bool | None:
 
 def kind_of(entries: Iterable[object]) -> str:
     """The kind of server that a list of models is from, "" if it does not say."""
-    for entry in entries:
-        owner = entry.get("owned_by") if isinstance(entry, dict) else None
-        return OWNERS.get(owner.lower(), "") if isinstance(owner, str) else ""
-    return ""
+    listed = [entry for entry in entries if isinstance(entry, dict)]
+    if listed and all(
+        entry.get("created") == LITELLM_DATE and entry.get("owned_by") == "openai" for entry in listed
+    ):
+        return "litellm"
+    owner = listed[0].get("owned_by") if listed else None
+    return OWNERS.get(owner.lower(), "") if isinstance(owner, str) else ""
 
 
 # ---- what some servers say elsewhere
@@ -171,7 +188,8 @@ def questions(kind: str, models: Sequence[UpstreamModel]) -> tuple[tuple[str, ob
         return tuple(("/api/show", {"model": model.name}) for model in models[:DETAILED])
     if kind == "lmstudio":
         return ("/api/v1/models", None), ("/api/v0/models", None)
-    return (("/props", None),) if kind == "llamacpp" else ()
+    paths = {"llamacpp": "/props", "sglang": "/model_info", "litellm": "/model/info"}
+    return ((paths[kind], None),) if kind in paths else ()
 
 
 def with_answers(
@@ -183,7 +201,13 @@ def with_answers(
         return tuple(with_ollama(models, dict(zip(names, answers, strict=False))))
     if kind == "lmstudio":
         return tuple(with_lm_studio(models, next(filter(None, answers), b"")))
-    return tuple(with_llama_properties(models, answers[0]) if kind == "llamacpp" else models)
+    readers = {
+        "llamacpp": with_llama_properties,
+        "sglang": with_sglang_information,
+        "litellm": with_litellm_information,
+    }
+    reader = readers.get(kind)
+    return tuple(models if reader is None else reader(models, next(iter(answers), b"")))
 
 
 def with_ollama(models: Iterable[UpstreamModel], shown: Mapping[str, bytes]) -> Iterator[UpstreamModel]:
@@ -234,6 +258,40 @@ def with_llama_properties(models: Iterable[UpstreamModel], content: bytes) -> It
             else model.modalities,
             tools=tools if isinstance(tools, bool) else model.tools,
         )
+
+
+def with_sglang_information(models: Iterable[UpstreamModel], content: bytes) -> Iterator[UpstreamModel]:
+    """With the answer of SGLang's `/model_info`: it has one model. Older versions do not speak of pictures."""
+    body = _object(content)
+    sees, hears = body.get("has_image_understanding"), body.get("has_audio_understanding")
+    for model in models:
+        if isinstance(sees, bool):
+            said = [kind for kind, known in (("image", sees), ("audio", hears)) if known is True]
+            model = replace(model, modalities=taking(said))
+        yield model
+
+
+def with_litellm_information(models: Iterable[UpstreamModel], content: bytes) -> Iterator[UpstreamModel]:
+    """With the answer of LiteLLM's `/model/info`, which says null of models that it does not know."""
+    entries = _object(content).get("data")
+    by_name = {
+        entry.get("model_name"): entry.get("model_info")
+        for entry in (entries if isinstance(entries, list) else ())
+        if isinstance(entry, dict)
+    }
+    for model in models:
+        said = by_name.get(model.name)
+        if isinstance(said, dict):
+            told = model_of(model.name, said)
+            tools = said.get("supports_function_calling")
+            model = UpstreamModel(
+                model.name,
+                told.context or model.context,
+                model.modalities if told.modalities is None else told.modalities,
+                tools if isinstance(tools, bool) else model.tools,
+                told.outputs if "audio" in told.outputs else model.outputs,
+            )
+        yield model
 
 
 def smallest_first(models: Iterable[UpstreamModel]) -> list[UpstreamModel]:

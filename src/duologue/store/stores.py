@@ -18,6 +18,7 @@ from duologue.store.blobs import BlobRows
 from duologue.store.conversations import Conversations
 from duologue.store.database import Database
 from duologue.store.drafts import Drafts
+from duologue.store.faces.avatar_rows import AvatarRows
 from duologue.store.folders import Folders
 from duologue.store.mcp import McpServers
 from duologue.store.messages import Messages
@@ -57,6 +58,7 @@ class Store:
         self.remembered_loads = RememberedLoads(database, now)
         self.upstreams = Upstreams(database, now)
         self.custom_voices = CustomVoices(database, now)
+        self.avatars = AvatarRows(database, now)
         self.recordings = RecordingRows(database, now)
 
     def writing(self) -> AbstractAsyncContextManager[AsyncConnection]:

@@ -16,17 +16,24 @@ from sqlalchemy.exc import IntegrityError
 from duologue.store.database import Database
 from duologue.store.schema.rows import json
 from duologue.store.schema.tables import upstreams
-from duologue.values.requests import UpstreamModel
+from duologue.values.requests import RawFormat, UpstreamModel
 
 _chosen = msgspec.json.Decoder(tuple[str, ...] | None).decode
 _said = msgspec.json.Decoder(dict[str, tuple[str, ...]]).decode
+_formats = msgspec.json.Decoder(dict[str, RawFormat]).decode
+_timeouts = msgspec.json.Decoder(dict[str, int | float]).decode
 _models = msgspec.json.Decoder(tuple[UpstreamModel, ...]).decode
+
+
+WRITTEN = ("chosen", "seen", "modalities", "outputs", "formats", "timeouts")
+"""The columns that hold JSON."""
 
 
 class StoredUpstream(Struct, frozen=True):
     """A connected server. `key`: encrypted, None without one; `chosen`: the models to use, None for all; `seen`: those it had when
     it was last asked; `user`: who added it, `created`: when (ms); `modalities`: of some models what they take besides text, as an admin
-    said it; `outputs`: what they give besides text, likewise."""
+    said it; `outputs`: what they give besides text, and `formats`: how they write, likewise. `timeouts`: the remote engine's options of
+    these names, where they are not its defaults."""
 
     name: str
     kind: str
@@ -39,6 +46,8 @@ class StoredUpstream(Struct, frozen=True):
     created: int = 0
     modalities: dict[str, tuple[str, ...]] = {}
     outputs: dict[str, tuple[str, ...]] = {}
+    formats: dict[str, RawFormat] = {}
+    timeouts: dict[str, int | float] = {}
 
 
 class Upstreams:
@@ -79,7 +88,7 @@ class Upstreams:
 
 def _columns(upstream: StoredUpstream) -> dict[str, Any]:
     columns = msgspec.structs.asdict(upstream)
-    written = {name: json(columns[name]) for name in ("chosen", "seen", "modalities", "outputs")}
+    written = {name: json(columns[name]) for name in WRITTEN}
     return columns | written
 
 
@@ -87,4 +96,5 @@ def _stored(row: Any) -> StoredUpstream:
     read = {"chosen": _chosen(row["chosen"]), "seen": _models(row["seen"])}
     # NULL in rows of before the columns were there.
     said = {name: _said(row[name] or "{}") for name in ("modalities", "outputs")}
-    return StoredUpstream(**{**row, **read, **said})
+    formats, timeouts = _formats(row["formats"] or "{}"), _timeouts(row["timeouts"] or "{}")
+    return StoredUpstream(**{**row, **read, **said, "formats": formats, "timeouts": timeouts})

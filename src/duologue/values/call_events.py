@@ -12,8 +12,10 @@ from typing import Literal
 
 from msgspec import Struct
 
+from duologue.values.avatars import AvatarSource, VideoMode
 from duologue.values.events import ReplyWord
 from duologue.values.messages import ImagePart, Message
+from duologue.values.mouth import MouthKey
 from duologue.values.requests import Sampling
 from duologue.values.speech import Transcript, VoiceSample
 
@@ -63,6 +65,11 @@ class CallSetup(Struct, frozen=True, tag="call"):
     another one."""
     reply: int = 1
     turn: int = 1
+    mouth: bool = False
+    """Send the mouth's keys with the audio."""
+    video: VideoMode = "off"
+    """How replies are sent, where the worker has a video engine that draws `avatar`."""
+    avatar: AvatarSource | None = None
     omni: OmniSetup | None = None
     """For the worker of an omni model, which makes the replies itself; None for a voice worker."""
 
@@ -249,12 +256,58 @@ class ReplyAudioStarted(Struct, frozen=True, tag="sound_begins"):
 
 
 class ReplyAudio(Struct, frozen=True, tag="sound"):
-    """The next audio of the reply: 16-bit mono, 24 kHz; `words` begin in it."""
+    """The next audio of the reply: 16-bit mono, 24 kHz; `words` begin in it. `mouth`: the keys that became known with it, in the order of
+    their positions, later than all before; some are ahead of this audio."""
 
     epoch: int
     reply: int
     pcm: bytes
     words: tuple[ReplyWord, ...] = ()
+    mouth: tuple[MouthKey, ...] = ()
+
+
+class SpeakingClip(Struct, frozen=True, tag="speaking_clip"):
+    """The whole reply as one video with its sound: H.264 and AAC in fragmented MP4. Sent instead of `ReplyAudio`, with the reply's
+    text. `samples`: the length of its sound; `pcm`: that sound (16-bit mono, 24 kHz), for recordings of the call."""
+
+    epoch: int
+    reply: int
+    data: bytes
+    text: str
+    samples: int
+    width: int
+    height: int
+    words: tuple[ReplyWord, ...] = ()
+    pcm: bytes = b""
+
+
+class VideoSegment(Struct, frozen=True, tag="video_segment"):
+    """About a second of a reply's video beside its sound, or of the avatar at rest (`reply` None). H.264 with start codes, beginning
+    with a key frame; `sizes` are the bytes of each frame. The frame `n` belongs to sample `at + n * 24000 / rate` of the reply; `first` is
+    the number of the first one on the avatar's own clock; `last`: no more segments of this reply."""
+
+    epoch: int
+    reply: int | None
+    at: int
+    first: int
+    rate: int
+    width: int
+    height: int
+    sizes: tuple[int, ...]
+    data: bytes
+    last: bool = False
+
+
+class VideoState(Struct, frozen=True, tag="video_state"):
+    """How the replies of this call are sent from now on, with the size of the video in pixels and its frames a second. `note`: why there is
+    none, where it was asked for."""
+
+    epoch: int
+    mode: VideoMode
+    width: int = 0
+    height: int = 0
+    rate: int = 0
+    note: str = ""
 
 
 class ReplyAudioEnded(Struct, frozen=True, tag="sound_ends"):
@@ -358,6 +411,19 @@ class CallSessionEnded(Struct, frozen=True, tag="ended"):
     status: int = 500
 
 
+class ClipProgress(Struct, frozen=True, tag="clip_progress"):
+    """How much of a `ClipRequest` is done: 0 to 1 of what `step` names."""
+
+    step: Literal["speaking", "preparing", "drawing"]
+    share: float
+
+
+class ClipData(Struct, frozen=True, tag="clip_data"):
+    """The next bytes of a clip's file."""
+
+    data: bytes
+
+
 class TranscriptText(Struct, frozen=True, tag="written"):
     """A piece of a transcription; `transcript` once, at its end."""
 
@@ -377,6 +443,9 @@ CallEvent = (
     | ReplyText
     | ReplyAudioStarted
     | ReplyAudio
+    | SpeakingClip
+    | VideoSegment
+    | VideoState
     | ReplyAudioEnded
     | Hold
     | Resume
@@ -387,5 +456,10 @@ CallEvent = (
     | UnitAnswered
     | UserSound
     | ReplyBegun
+    | ClipProgress
+    | ClipData
     | CallSessionEnded
 )
+
+TaskEvent = TranscriptText | ClipProgress | ClipData | CallSessionEnded
+"""Events that belong to no epoch: those of a speech, a transcription or a clip, and the end."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from duologue.values.mouth import MouthKey
+
 
 class ChunkArrival(Struct, frozen=True):
     """A chunk of audio that arrived `lag` seconds late; `heard`: whether it is still listened to."""
@@ -61,3 +63,7 @@ class ChunkResult(Struct, frozen=True):
     end: int | None = None
     """The position of its end in the sound that a model by itself was given; None where there is no such model, or it was not given."""
     figures: ChunkFigures | None = None
+    first: int | None = None
+    """The sample of the reply with which `pcm` begins, where the client wants the mouth's keys."""
+    mouth: tuple[MouthKey, ...] = ()
+    """The keys that became known with it."""

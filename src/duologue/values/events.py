@@ -10,6 +10,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from duologue.values.mouth import MouthKey
 from duologue.values.speech import TranscribedPart
 
 Finish = Literal["stop", "length", "tool_calls", "cancelled"]
@@ -127,10 +128,11 @@ class ReplyWord(Struct, frozen=True):
 
 
 class AudioDelta(Struct, frozen=True, tag="audio"):
-    """Audio of the reply: 16-bit mono at 24 kHz, and the words that begin in it."""
+    """Audio of the reply: 16-bit mono at 24 kHz, and the words that begin in it. `mouth`: the keys that became known with it."""
 
     pcm: bytes
     words: tuple[ReplyWord, ...] = ()
+    mouth: tuple[MouthKey, ...] = ()
 
 
 class Done(Struct, frozen=True, tag="done"):
@@ -170,3 +172,17 @@ Event = (
 
 Delta = TextDelta | ReasoningDelta | ToolCallDelta
 Terminal = (Done, Failed)
+
+# Failures that more than one part of the gateway gives or recognises, by their codes: a reply ends with one of them when its worker or
+# the server goes away.
+WORKER_LOST = Failed(
+    "worker_lost",
+    "The worker that was writing this reply ended unexpectedly. It is being restarted; please try again.",
+    503,
+)
+RESTARTED = Failed(
+    "worker_restarted",
+    "An admin restarted the worker of this reply. Please try again in a moment.",
+    503,
+)
+STOPPING = Failed("server_stopping", "The server is shutting down. Please try again once it is back.", 503)

@@ -85,6 +85,8 @@ class Tool(Struct, frozen=True):
     name: str
     description: str = ""
     parameters: dict[str, object] = {}
+    strict: bool = False
+    """Arguments that the schema does not admit must not be written."""
 
 
 def user(text: str) -> Message:

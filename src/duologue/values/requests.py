@@ -58,12 +58,35 @@ class Sampling(Struct, frozen=True, omit_defaults=True):
         return tuple(name for name in self.__struct_fields__ if getattr(self, name) is not None)
 
 
-class OutputFormat(Struct, frozen=True):
-    """A constraint on the reply's content: any JSON object, JSON of a schema, or a grammar (GBNF)."""
+class PresetEntry(Struct, frozen=True, forbid_unknown_fields=True):
+    """One parameter of a model's preset: the value where a request sets none. `force`: also where it sets one; `additive`: the
+    request's own entries come first, and these behind them."""
 
-    kind: Literal["json_object", "json_schema", "grammar"]
+    override: object
+    force: bool = False
+    additive: bool = False
+
+
+class ModelPreset(Struct, frozen=True, omit_defaults=True):
+    """What an operator set for a model. `sampling`: by the names of `Sampling`, and "stop"."""
+
+    sampling: dict[str, PresetEntry] = {}
+    force_thinking: bool = False
+
+
+class OutputFormat(Struct, frozen=True):
+    """A constraint on the reply's content: any JSON object, JSON of a schema, a grammar (GBNF), a regular expression that
+    matches all of it, or one of some texts."""
+
+    kind: Literal["json_object", "json_schema", "grammar", "regex", "choice"]
     schema: dict[str, object] | None = None
     grammar: str | None = None
+    pattern: str = ""
+    choices: tuple[str, ...] = ()
+    strict: bool | None = None
+    """As the client said it of a schema; None where it said nothing."""
+    param: str = "response_format"
+    """The field that asked for it, which errors name."""
 
 
 class MediaOptions(Struct, frozen=True, omit_defaults=True):
@@ -77,6 +100,16 @@ class MediaOptions(Struct, frozen=True, omit_defaults=True):
     """A video's frames and sound alternate, second by second (`omni_mode`)."""
 
 
+class RawFormat(Struct, frozen=True, omit_defaults=True):
+    """How a model of another server writes, for a server that passes its text on unread. `tool_format`: the name of a tool-call format;
+    `thoughts`: the marker that opens a thought; of both, "" finds it out by the text and "none" leaves the text as it is.
+    `opens_thoughts`: its template opens the thought, so a reply begins inside it."""
+
+    tool_format: str = ""
+    thoughts: str = ""
+    opens_thoughts: bool = False
+
+
 class ChatRequest(Struct, frozen=True):
     """One model turn. `model` empty means the default chat model.
 
@@ -88,8 +121,12 @@ class ChatRequest(Struct, frozen=True):
     model: str = ""
     upstream_model: str = ""
     """What a connected server calls the model; set by the pool, for a worker that serves all models of a server."""
+    upstream_format: RawFormat | None = None
+    """How that model writes, as far as an admin said it; set with `upstream_model`."""
     sampling: Sampling = Sampling()
     stop: tuple[str, ...] = ()
+    template_stops: bool = True
+    """Whether the stop strings of the model's template end the reply too."""
     tools: tuple[Tool, ...] = ()
     tool_choice: str = "auto"
     """"auto", "none", "required", or "function:NAME"."""
@@ -98,12 +135,20 @@ class ChatRequest(Struct, frozen=True):
     """Whether the model reasons first; None leaves it to the model's template."""
     effort: Effort | None = None
     """Limits its reasoning; None is no limit."""
+    thinking_tokens: int | None = None
+    """The most tokens of its reasoning, 1 or more; counts before `effort`. None is no limit."""
     template_variables: dict[str, object] = {}
     media: MediaOptions = MediaOptions()
     continue_final: bool = False
+    generation_prompt: bool = True
+    """Whether the prompt says that the assistant's turn begins. Without it the model writes on behind the last message."""
+    prefix: str = ""
+    """The beginning of the reply, written into the prompt; it is no part of the reply. Only for engines that take prompts."""
     format: OutputFormat | None = None
     spoken: bool = False
     """The reply will be spoken: the prompt asks for words that can be spoken, without symbols."""
+    spoken_language: str = ""
+    """The language (BCP 47) it will be spoken in, where that was asked for."""
     speak_as: str | None = None
     """The model itself speaks the reply, in this one of its voices ("": its default); None: it only writes. For models with
     "audio" among their outputs."""
@@ -153,6 +198,8 @@ class ModelCard(Struct, frozen=True):
     """Names of `MediaOptions` and `VideoPart` fields the engine applies: of "max_slices", "image_ids", "interleave", "stack_frames",
     "frame_rate"."""
     tool_format: str = ""
+    thoughts: str = ""
+    """The marker that opens its thoughts, where its template has one."""
     warnings: tuple[str, ...] = ()
     device: str = ""
     """Where it runs, as far as the engine knows: "cpu", "cuda:1", or several cards with commas."""
@@ -175,6 +222,8 @@ class UpstreamModel(Struct, frozen=True, omit_defaults=True):
     tools: bool | None = None
     outputs: tuple[str, ...] = ("text",)
     """What it gives: "audio" too where the server says that it speaks."""
+    format: RawFormat | None = None
+    """How it writes, as an admin said."""
 
     @property
     def vision(self) -> bool | None:
@@ -233,6 +282,8 @@ def unable(card: ModelCard, request: ChatRequest) -> Unmet | None:
         ("continue_final_message", "continue", request.continue_final),
     ):
         if is_needed and verb not in card.verbs:
+            if verb == "format" and request.format is not None:
+                param = request.format.param
             return Unmet(param, _CANNOT[verb].format(param=param, model=card.name))
     return None
 

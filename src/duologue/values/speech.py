@@ -68,6 +68,8 @@ class SpeechRequest(Struct, frozen=True, tag="speech"):
     language: str = ""
     open: bool = False
     sample: VoiceSample | None = None
+    mouth: bool = False
+    """Send the mouth's keys with the audio."""
 
 
 class TranscriptionRequest(Struct, frozen=True, tag="transcription"):
@@ -107,4 +109,13 @@ class SpeechCard(Struct, frozen=True):
     """Whether the speaker can speak like a recording."""
     clones_by_text: bool = False
     """Whether it must be told what is said in the recording."""
+    video: SpeechEngineStatus = SpeechEngineStatus()
+    draws: tuple[str, ...] = ()
+    """The kinds of avatars (`values/avatars.py`) that its video engine draws."""
     seats: int = 32
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """A sentence for each engine that could not be loaded; the others work."""
+        engines = (self.detector, self.recogniser, self.speaker, self.turn_end, self.video)
+        return tuple(engine.detail for engine in engines if engine.standing == "failed")

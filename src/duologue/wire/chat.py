@@ -18,6 +18,7 @@ from duologue.values.messages import AudioPart, Part, TextPart
 from duologue.values.requests import ChatRequest, MediaOptions
 from duologue.values.speech import SpeechRequest
 from duologue.wire import media_parts
+from duologue.wire.fields.constraints import FormatFields
 from duologue.wire.sound import SoundFormat
 from duologue.wire.speech import VoiceName
 from duologue.wire.validation import (
@@ -34,6 +35,7 @@ from duologue.wire.validation import (
     check_tool_choice,
     content_parts,
     decode_json,
+    narrowed_tools,
     part_tag,
     validate,
 )
@@ -113,10 +115,11 @@ class SpeechFields(Body):
     language: str = Field(default="", max_length=35)
     audio_format: SoundFormat | None = None
     ref_audio_data: str | None = None
+    mouth: bool = False
     mode: str | None = None
 
 
-class ChatBody(Body):
+class ChatBody(FormatFields):
     messages: list[ChatMessageBody] = Field(min_length=1)
     model: str = ""
     streaming: bool = True
@@ -195,7 +198,8 @@ def decode(body: Mapping[str, Any], limits: RequestLimits) -> ChatFrame:
         ChatBody, {name: value for name, value in body.items() if (name, value) != ("type", "chat")}
     )
     tools = tuple(entry.tool() for entry in chat.tools)
-    check_tool_choice(chat.tool_choice, tools)
+    choice, tools = narrowed_tools(chat.tool_choice, tools)
+    check_tool_choice(choice, tools)
     generation = chat.generation
     sampling = generation.sampling(max_tokens=generation.max_tokens)
     names = _names(generation, body.get("generation") or {})
@@ -208,12 +212,14 @@ def decode(body: Mapping[str, Any], limits: RequestLimits) -> ChatFrame:
         sampling=sampling,
         stop=tuple(generation.stop or ()),
         tools=tools,
-        tool_choice=chat.tool_choice,
+        tool_choice=choice,
         parallel_tool_calls=chat.parallel_tool_calls,
         thinking=_thinking(chat),
         effort=EFFORTS.get(chat.reasoning_effort or ""),
         media=MediaOptions(chat.image.max_slice_nums, chat.image.use_image_id, chat.omni_mode),
+        format=chat.output_format(),
         spoken=chat.tts.enabled,
+        spoken_language=chat.tts.language,
         unknown=_unknown(chat),
         unapplied=_unapplied(chat),
     )
@@ -233,7 +239,9 @@ def decode(body: Mapping[str, Any], limits: RequestLimits) -> ChatFrame:
 def _speech(speech: SpeechFields) -> SpeechRequest | None:
     if not speech.enabled:
         return None
-    return SpeechRequest(voice=speech.voice, speed=speech.speed, language=speech.language, open=True)
+    return SpeechRequest(
+        voice=speech.voice, speed=speech.speed, language=speech.language, open=True, mouth=speech.mouth
+    )
 
 
 def _recording(speech: SpeechFields) -> AudioPart | None:

@@ -22,6 +22,7 @@ from duologue.values.events import (
     ReasoningDelta,
     Started,
     TextDelta,
+    Timings,
     ToolCallDelta,
 )
 from duologue.wire.chat import MEDIA_NAMES, ChatFrame, Id
@@ -115,9 +116,9 @@ class ChatEncoder:
         """The messages left when no event will follow: an error, unless the reply has ended."""
         return [] if self.ended else [self.error(broken_off())]
 
-    def cancelled(self) -> str:
+    def cancelled(self, timings: Timings) -> str:
         """The end of a request that the client cancelled, with the text so far."""
-        return self._done("cancelled", Done("cancelled", self._reply.usage))
+        return self._done("cancelled", Done("cancelled", self._reply.usage, timings))
 
     def error(self, problem: Problem) -> str:
         """The end of a request that failed."""
@@ -156,9 +157,15 @@ class ChatEncoder:
                 )
             case ToolCallDelta() if self._frame.streaming:
                 yield self._message("chunk", tool_calls=[_tool_call_delta(event)])
-            case AudioDelta() if self._frame.streaming and event.pcm:
-                words = {"words": [caption(word) for word in event.words]} if event.words else {}
-                yield self._message("chunk", audio_data=sound_text(event.pcm, self._frame.sound), **words)
+            case AudioDelta() if self._frame.streaming and (event.pcm or event.mouth):
+                fields: dict[str, object] = {}
+                if event.pcm:
+                    fields["audio_data"] = sound_text(event.pcm, self._frame.sound)
+                if event.words:
+                    fields["words"] = [caption(word) for word in event.words]
+                if event.mouth:
+                    fields["mouth"] = event.mouth
+                yield self._message("chunk", **fields)
             case Done():
                 yield self._done(event.finish, event)
 

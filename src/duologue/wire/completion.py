@@ -52,7 +52,8 @@ class CompletionStream:
     """Encodes the merged stream of a request's choices as server-sent events.
 
     `ended` is true once the last choice's finish, the usage and `[DONE]` were encoded, or once a choice has failed: then
-    `close` raises its problem. With an `audio_id` the reply is spoken, and its text is sent as the transcript of its sound.
+    `close` raises its problem. With an `audio_id` the reply is spoken, and its text is sent as the transcript of its sound. `functions`:
+    a tool call is sent in its older form, as `function_call`.
     """
 
     def __init__(
@@ -64,18 +65,24 @@ class CompletionStream:
         count: int = 1,
         usage: bool = False,
         audio_id: AudioId | None = None,
+        functions: bool = False,
     ) -> None:
         # A chunk is encoded for every token of every stream, so its constant parts are printed once a request.
-        self._head = b'data: {"id":%b,"object":"chat.completion.chunk","created":%d,"model":%b' % (
-            _json(id),
-            created,
-            _json(model),
+        self._head = (
+            b'data: {"id":%b,"object":"chat.completion.chunk","created":%d,"model":%b,"model_name":%b'
+            % (
+                _json(id),
+                created,
+                _json(model),
+                _json(model),
+            )
         )
         self._close = b',"usage":null}\n\n' if usage else b"}\n\n"
         self._tail = b'},"logprobs":null,"finish_reason":null}]' + self._close
         self._content = [self._delta_head(index) + b'"content":' for index in range(count)]
         self._text_tail = self._tail
         self._audio_id = audio_id
+        self._functions = functions
         if audio_id is not None:
             audio = b'"audio":{"id":%b,' % _json(audio_id.id)
             self._sound = self._delta_head(0) + audio + b'"data":'
@@ -136,13 +143,8 @@ class CompletionStream:
                 out += (self._delta_head(index), delta, self._tail)
             case ToolCallDelta():
                 self._begin(index, out)
-                out += (
-                    self._delta_head(index),
-                    b'"tool_calls":[',
-                    _json(_tool_call_delta(event)),
-                    b"]",
-                    self._tail,
-                )
+                delta = _json(_tool_call_delta(event, functions=self._functions))[1:-1]
+                out += (self._delta_head(index), delta, self._tail)
             case AudioDelta() if event.pcm and self._audio_id is not None:
                 self._begin(index, out)
                 out += (self._sound, _json(to_base64(event.pcm)), self._text_tail)
@@ -169,7 +171,9 @@ class CompletionStream:
             out += (self._delta_head(0), b'"audio":', audio, self._tail)
 
     def _finish(self, index: int, event: Done, out: list[bytes]) -> None:
-        reason = _json(_finish_reason(event))
+        reason = _json(_finish_reason(event, functions=self._functions))
+        if event.stop is not None:
+            reason += b',"stop_str":' + _json(event.stop)
         out += (self._delta_head(index), b'},"logprobs":null,"finish_reason":', reason, b"}]", self._close)
         self._finished[index] = event
         if len(self._finished) < self._count:
@@ -186,10 +190,10 @@ class CompletionStream:
 
 
 class Completion:
-    """All choices of a request that does not stream, as one response body."""
+    """All choices of a request that does not stream, as one response body. `functions`: a tool call in its older form."""
 
-    def __init__(self, id: str, created: int, model: str, *, count: int = 1) -> None:
-        self._id, self._created, self._model = id, created, model
+    def __init__(self, id: str, created: int, model: str, *, count: int = 1, functions: bool = False) -> None:
+        self._id, self._created, self._model, self._functions = id, created, model, functions
         self._replies = [CollectedReply() for _ in range(count)]
         self._fitted: dict[str, object] = {}
         self._audio: dict[str, object] | None = None
@@ -226,13 +230,14 @@ class Completion:
         for index, reply in enumerate(self._replies):
             if reply.done is None:
                 raise broken_off()
-            choices.append(_choice(index, reply, reply.done, self._audio))
+            choices.append(_choice(index, reply, reply.done, self._audio, functions=self._functions))
             ends.append(reply.done)
         body: dict[str, object] = {
             "id": self._id,
             "object": "chat.completion",
             "created": self._created,
             "model": self._model,
+            "model_name": self._model,
             "choices": choices,
             "usage": _usage([end.usage for end in ends]),
             "timings": _timings(ends),
@@ -247,32 +252,35 @@ def _ignored(names: Iterable[str]) -> list[str]:
 
 
 def _choice(
-    index: int, reply: CollectedReply, done: Done, audio: dict[str, object] | None
+    index: int, reply: CollectedReply, done: Done, audio: dict[str, object] | None, *, functions: bool
 ) -> dict[str, object]:
     tool_calls = [_tool_call(tool_call) for tool_call in reply.tool_calls]
     message: dict[str, object] = {
         "role": "assistant",
-        "content": None if audio is not None or (tool_calls and not reply.text) else reply.text,
+        "content": None if audio is not None or not reply.text.strip() else reply.text,
         "refusal": None,
     }
     if audio is not None:
         message["audio"] = audio
     if reply.reasoning:
         message["reasoning_content"] = message["reasoning"] = reply.reasoning
-    if tool_calls:
+    if tool_calls and functions:
+        message["function_call"] = tool_calls[0]["function"]
+    elif tool_calls:
         message["tool_calls"] = tool_calls
-    return {
+    choice: dict[str, object] = {
         "index": index,
         "message": message,
         "logprobs": _logprobs(reply.logprobs) if reply.logprobs else None,
-        "finish_reason": _finish_reason(done),
+        "finish_reason": _finish_reason(done, functions=functions),
     }
+    return choice if done.stop is None else choice | {"stop_str": done.stop}
 
 
-def _finish_reason(done: Done) -> str:
+def _finish_reason(done: Done, *, functions: bool) -> str:
     if done.finish == "cancelled":
         raise EngineFailed("The reply was cancelled on the server.", code="cancelled", status=503)
-    return done.finish
+    return "function_call" if functions and done.finish == "tool_calls" else done.finish
 
 
 def _tool_call(tool_call: ToolCall) -> dict[str, object]:
@@ -283,11 +291,16 @@ def _tool_call(tool_call: ToolCall) -> dict[str, object]:
     }
 
 
-def _tool_call_delta(event: ToolCallDelta) -> dict[str, object]:
+def _tool_call_delta(event: ToolCallDelta, *, functions: bool) -> dict[str, object]:
+    """The delta of a choice."""
+    function = {"arguments": event.arguments}
+    if event.name is not None:
+        function = {"name": event.name, "arguments": event.arguments}
+    if functions:
+        return {"function_call": function}
     if event.name is None:
-        return {"index": event.index, "function": {"arguments": event.arguments}}
-    function = {"name": event.name, "arguments": event.arguments}
-    return {"index": event.index, "id": event.id, "type": "function", "function": function}
+        return {"tool_calls": [{"index": event.index, "function": function}]}
+    return {"tool_calls": [{"index": event.index, "id": event.id, "type": "function", "function": function}]}
 
 
 def _logprobs(tokens: Sequence[TokenLogprob]) -> dict[str, object]:

@@ -11,19 +11,20 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 import msgspec
-from pydantic import AfterValidator, AliasChoices, BeforeValidator, Discriminator, Field, JsonValue, Tag
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, JsonValue, Tag
 
 from duologue.errors import BadRequest, Unsupported
-from duologue.values.messages import Detail, Message, Part, TextPart
-from duologue.values.requests import ChatRequest, Effort, MediaOptions, ModelCard, OutputFormat
+from duologue.values.messages import Detail, Message, Part, TextPart, Tool
+from duologue.values.requests import ChatRequest, MediaOptions, ModelCard
 from duologue.values.speech import SpeechRequest
 from duologue.wire import media_parts
+from duologue.wire.fields.constraints import FormatFields
+from duologue.wire.fields.function_fields import FunctionFields
+from duologue.wire.fields.thinking_fields import ThinkingFields
 from duologue.wire.speech import VoiceName
 from duologue.wire.validation import (
-    EFFORTS,
     MAX_TOKENS,
     Body,
-    JsonObject,
     MessageFields,
     RequestLimits,
     SamplingFields,
@@ -32,6 +33,7 @@ from duologue.wire.validation import (
     check_text,
     check_tool_choice,
     content_parts,
+    narrowed_tools,
     part_tag,
 )
 
@@ -151,19 +153,6 @@ class StreamOptionsBody(Body):
     include_usage: bool = False
 
 
-class JsonSchemaBody(Body):
-    name: str = ""
-    description: str | None = None
-    schema_: JsonObject | None = Field(default=None, alias="schema")
-    strict: bool | None = None
-
-
-class ResponseFormatBody(Body):
-    type: Literal["text", "json_object", "json_schema"]
-    json_schema: JsonSchemaBody | None = None
-    schema_: JsonObject | None = Field(default=None, alias="schema")
-
-
 def _token_limit(value: int) -> int | None:
     if value == -1:  # many local clients send -1 for no limit
         return None
@@ -175,7 +164,7 @@ def _token_limit(value: int) -> int | None:
 TokenLimit = Annotated[int, AfterValidator(_token_limit)] | None
 
 
-class ChatCompletionBody(SamplingFields):
+class ChatCompletionBody(FormatFields, SamplingFields, ThinkingFields, FunctionFields):
     """The body of `POST /v1/chat/completions`."""
 
     messages: list[CompletionMessageBody] = Field(min_length=1)
@@ -189,29 +178,20 @@ class ChatCompletionBody(SamplingFields):
     )
     logprobs: bool = False
     top_logprobs: int | None = Field(default=None, ge=0, le=20)
-    response_format: ResponseFormatBody | None = None
-    grammar: str | None = Field(default=None, description="A GBNF grammar the reply must follow.")
     tools: list[ToolBody] = Field(default_factory=list)
     tool_choice: ToolChoice | None = None
     parallel_tool_calls: bool = True
-    reasoning_effort: str | None = Field(
-        default=None,
-        description='"none" turns thinking off; "minimal", "low", "medium" and "high" turn it on and limit it.',
-    )
-    enable_thinking: bool | None = None
-    chat_template_kwargs: JsonObject = Field(
-        default={},
-        validation_alias=AliasChoices("chat_template_kwargs", "template_vars"),
-        description="Variables for the model's chat template.",
-    )
     continue_final_message: bool = False
-    add_generation_prompt: bool | None = None
+    add_generation_prompt: bool | None = Field(
+        default=None, description="false: the prompt does not say that the assistant's turn begins."
+    )
+    response_prefix: str = Field(
+        default="", description="The beginning of the reply, which the model continues; it is not repeated."
+    )
     modalities: list[Literal["text", "audio"]] | None = Field(
         default=None, max_length=MAX_MODALITIES, description='With "audio" the reply is spoken too.'
     )
     audio: AudioOutputBody | None = None
-    functions: list[JsonValue] | None = None
-    function_call: JsonValue | None = None
     web_search_options: JsonValue | None = None
 
     @property
@@ -247,10 +227,8 @@ class ChatCompletionBody(SamplingFields):
         """The request as a value. `references`: what those are, by their path; `audio_texts`: the texts of earlier replies, by
         the ids of their sound. Raises BadRequest, Unsupported, TooLarge; each names its field."""
         self._refuse_unsupported(limits)
-        tools = tuple(entry.tool() for entry in self.tools)
-        choice = self.tool_choice or "auto"
-        check_tool_choice(choice, tools)
-        thinking, effort, variables = self._thinking()
+        choice, tools = self._offered()
+        thinking, effort, thinking_tokens, variables = self.thinking_asked()
         request = ChatRequest(
             messages=tuple(
                 message.message(_parts(message, at, references, audio_texts))
@@ -263,19 +241,32 @@ class ChatCompletionBody(SamplingFields):
             stop=tuple(self.stop or ()),
             tools=tools,
             tool_choice=choice,
-            parallel_tool_calls=self.parallel_tool_calls,
+            parallel_tool_calls=self.parallel_tool_calls and not self.functions,
             thinking=thinking,
             effort=effort,
+            thinking_tokens=thinking_tokens,
             template_variables=variables,
             media=MediaOptions(max_slices=self._max_slices()),
             continue_final=self.continue_final_message,
-            format=self._format(),
+            generation_prompt=self.continue_final_message or self.add_generation_prompt is not False,
+            prefix=self.response_prefix,
+            format=self.output_format(),
             spoken=self.is_spoken,
             unknown=self.unknown(),
         )
         self._check_continuation(request.messages)
         check_text(request.messages, tools, limits)
         return request
+
+    def _offered(self) -> tuple[str, tuple[Tool, ...]]:
+        """The tool choice and the tools, as the request says them in either form. Raises BadRequest."""
+        functions = self.offered_functions(has_tools=bool(self.tools) or self.tool_choice is not None)
+        if functions is not None:
+            return functions
+        tools = tuple(entry.tool() for entry in self.tools)
+        choice, tools = narrowed_tools(self.tool_choice or "auto", tools)
+        check_tool_choice(choice, tools)
+        return choice, tools
 
     def _refuse_unsupported(self, limits: RequestLimits) -> None:
         if self.n > limits.choices:
@@ -289,17 +280,13 @@ class ChatCompletionBody(SamplingFields):
                 "audio.format must be pcm16 in a stream; /v1/audio/speech streams other formats.",
                 param="audio.format",
             )
-        for name, instead in (
-            ("functions", "; send tools"),
-            ("function_call", "; send tool_choice"),
-            ("web_search_options", ""),
-        ):
-            if getattr(self, name):
-                raise Unsupported(f"{name} is not supported{instead}.", param=name)
-        if self.add_generation_prompt is False and not self.continue_final_message:
-            raise Unsupported(
-                "add_generation_prompt may only be false together with continue_final_message.",
-                param="add_generation_prompt",
+        if self.web_search_options:
+            raise Unsupported("web_search_options is not supported.", param="web_search_options")
+        if self.response_prefix and (self.add_generation_prompt is False or self.continue_final_message):
+            raise BadRequest(
+                "response_prefix needs the generation prompt; leave out add_generation_prompt and "
+                "continue_final_message, or write the beginning into the last message.",
+                param="response_prefix",
             )
 
     def _check_continuation(self, messages: Sequence[Message]) -> None:
@@ -332,39 +319,6 @@ class ChatCompletionBody(SamplingFields):
         if self.top_logprobs:
             raise BadRequest("top_logprobs requires logprobs to be true.", param="top_logprobs")
         return None
-
-    def _thinking(self) -> tuple[bool | None, Effort | None, dict[str, object]]:
-        """Whether to think, for how long, and the remaining template variables. Clients have three ways to say it:
-        `enable_thinking` wins over a switch among the template variables, and that over `reasoning_effort`."""
-        variables: dict[str, object] = dict(self.chat_template_kwargs)
-        thinking = self.enable_thinking
-        for name in ("enable_thinking", "thinking"):  # the switches that chat templates have
-            switch = variables.get(name)
-            if isinstance(switch, bool):
-                del variables[name]
-                thinking = switch if thinking is None else thinking
-        effort = self.reasoning_effort
-        if effort is None:
-            return thinking, None, variables
-        if (
-            effort != "none" and effort not in EFFORTS
-        ):  # a value of the model's own, which its template may know
-            variables.setdefault("reasoning_effort", effort)
-        return (effort != "none") if thinking is None else thinking, EFFORTS.get(effort), variables
-
-    def _format(self) -> OutputFormat | None:
-        format = self.response_format
-        if format is None or format.type == "text":
-            return OutputFormat("grammar", grammar=self.grammar) if self.grammar else None
-        if self.grammar:
-            raise BadRequest("grammar and response_format are mutually exclusive.", param="grammar")
-        schema = (format.json_schema and format.json_schema.schema_) or format.schema_
-        if schema is not None:
-            return OutputFormat("json_schema", schema=dict(schema))
-        if format.type == "json_schema":
-            where = "response_format.json_schema.schema"
-            raise BadRequest(f"{where} is missing.", param=where)
-        return OutputFormat("json_object")
 
 
 def _parts(

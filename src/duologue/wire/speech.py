@@ -17,6 +17,7 @@ from pydantic import BeforeValidator, Field, JsonValue
 
 from duologue.errors import BadRequest, ModelNotFound, NotFound, TooLarge
 from duologue.values.custom_voice import CustomVoice
+from duologue.values.mouth import MouthKey
 from duologue.values.requests import ModelCard
 from duologue.values.speech import SpeechCard, SpeechEngineStatus, SpeechRequest, Voice
 from duologue.wire.collected_reply import broken_off
@@ -71,6 +72,9 @@ class SpeechBody(Body):
     )
     speed: float = Field(default=1.0, ge=0.25, le=4.0)
     stream_format: Literal["audio", "sse"] = "audio"
+    mouth: bool = Field(
+        default=False, description='With stream_format "sse": the events have the keys of a mouth too.'
+    )
     language: str = Field(
         default="", max_length=35, description="A BCP 47 tag. Default: the language of the voice."
     )
@@ -85,12 +89,14 @@ class SpeechBody(Body):
                 f"input has {size:,} bytes; at most {allowed:,} are allowed (setting limits.text_mb).",
                 param="input",
             )
-        return SpeechRequest(self.input, voice, self.speed, self.language)
+        mouth = self.mouth and self.stream_format == "sse"
+        return SpeechRequest(self.input, voice, self.speed, self.language, mouth=mouth)
 
     def ignored(self) -> tuple[str, ...]:
         """Fields that were sent and are not applied."""
         unapplied = ("instructions",) if self.instructions else ()
-        return unapplied + self.unknown()
+        silent = ("mouth",) if self.mouth and self.stream_format != "sse" else ()
+        return unapplied + silent + self.unknown()
 
 
 # Names
@@ -236,6 +242,13 @@ def estimated_tokens(text: str) -> int:
     return (len(text.encode()) + 3) // 4
 
 
+class SpeechPiece(Struct, frozen=True):
+    """The next bytes of the file (an encoder may keep some back), and the mouth's keys that became known with their sound."""
+
+    data: bytes
+    mouth: tuple[MouthKey, ...] = ()
+
+
 class SpeechFinished(Struct, frozen=True):
     """The end of the audio, after `seconds` in all."""
 
@@ -250,12 +263,16 @@ class SpeechStream:
         self.note = b": speaking\n\n"
         self.ended = False
 
-    def encode(self, item: bytes | SpeechFinished) -> bytes:
+    def encode(self, item: SpeechPiece | SpeechFinished) -> bytes:
         """The event of a piece, or the last event."""
-        if isinstance(item, bytes):
-            if not item:
+        if isinstance(item, SpeechPiece):
+            if not item.data and not item.mouth:
                 return b""
-            return event({"type": "speech.audio.delta", "audio": base64.b64encode(item).decode()})
+            delta: dict[str, object] = {
+                "type": "speech.audio.delta",
+                "audio": base64.b64encode(item.data).decode(),
+            }
+            return event(delta | {"mouth": item.mouth} if item.mouth else delta)
         self.ended = True
         text_tokens, audio_tokens = estimated_tokens(self._text), round(item.seconds * AUDIO_TOKENS)
         usage = {

@@ -24,8 +24,9 @@ from pydantic import (
 )
 
 from duologue.errors import BadRequest, TooLarge
-from duologue.values.messages import Message, Part, TextPart, Tool, ToolCall
+from duologue.values.messages import Message, Part, Role, TextPart, Tool, ToolCall
 from duologue.values.requests import Effort, Sampling
+from duologue.wire.fields.schema_types import known_types
 from duologue.wire.json_size import MAX_VALUES, has_more_values
 from duologue.wire.validation_errors import TAG, refusal, shortened
 
@@ -34,9 +35,27 @@ B = TypeVar("B", bound="Body")
 MAX_TOKENS = 1_000_000
 MAX_STOPS = 16
 MAX_BIASES = 100_000
+MAX_BIAS = 10_000
+BAN = -100.0
+"""The bias by which the OpenAI API bans a token."""
+_NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)\s*\Z")
 MEGABYTE = 1024 * 1024
 EFFORTS: dict[str, Effort] = {"minimal": "low", "low": "low", "medium": "medium", "high": "high"}
 """Values of `reasoning_effort` that other servers accept -> ours. "none" means no thinking."""
+ROLES: dict[str, Role] = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "tool",
+    "function": "tool",
+}
+"""The roles that requests have -> ours."""
+FUNCTION_CALL = "call_function"
+"""The id of a call in a form that has none: a message has at most one of them, and its result follows it."""
+ALLOWED = "allowed:"
+NO_PARAMETERS: dict[str, object] = {"type": "object", "properties": {}, "additionalProperties": False}
+"""Of a tool that names no parameters: it takes none."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # The beginning that both halves share comes first: a search for it is much quicker than one for two expressions.
 _LONE_SURROGATE = re.compile(
@@ -112,7 +131,44 @@ def _tool_choice(value: object) -> object:
         name = function.get("name") if isinstance(function, dict) else None
         if isinstance(name, str) and name:
             return f"function:{name}"
+    if isinstance(value, dict) and value.get("type") == "allowed_tools":
+        return _allowed_tools(value.get("allowed_tools", value))
     raise ValueError('must be "auto", "none", "required" or {"type": "function", "function": {"name": ...}}')
+
+
+def _allowed_tools(value: object) -> str:
+    """A choice among some of the tools, as a text that `narrowed_tools` reads: "allowed:MODE:" and the JSON list of names."""
+    mode, tools = (value.get("mode", "auto"), value.get("tools")) if isinstance(value, dict) else ("", None)
+    names = [_tool_name(tool) for tool in tools] if isinstance(tools, list) else []
+    if mode not in ("auto", "required") or not names or None in names:
+        raise ValueError(
+            'of the type allowed_tools must have a mode ("auto" or "required") and a list of tools, each '
+            '{"type": "function", "function": {"name": ...}}'
+        )
+    return f"{ALLOWED}{mode}:{msgspec.json.encode(names).decode()}"
+
+
+def _tool_name(tool: object) -> str | None:
+    function = tool.get("function", tool) if isinstance(tool, dict) else None
+    name = function.get("name") if isinstance(function, dict) else None
+    return name if isinstance(name, str) and name else None
+
+
+def _refused(instead: str) -> BeforeValidator:
+    """A field that is refused unless it asks for nothing: a zero, an empty list."""
+
+    def refuse(value: object) -> object:
+        if value:
+            raise ValueError(f"cannot be kept by this server; {instead}")
+        return None
+
+    return BeforeValidator(refuse)
+
+
+def _banned(value: object) -> object:
+    if isinstance(value, list) and len(value) > MAX_BIASES:
+        raise ValueError(f"may have at most {MAX_BIASES:,} entries")
+    return value
 
 
 def _biases(value: object) -> object:
@@ -121,6 +177,10 @@ def _biases(value: object) -> object:
         raise ValueError(f"may have at most {MAX_BIASES:,} entries")
     if isinstance(value, dict):
         for name, bias in value.items():
+            if _NUMBER.match(name) and not (name.isascii() and name.isdigit()):
+                raise ValueError(f"has the key {name[:64]!r}; keys are token ids (0 and up) or texts")
+            if isinstance(bias, int | float) and abs(bias) > MAX_BIAS:
+                raise ValueError(f"must have biases from -{MAX_BIAS:,} to {MAX_BIAS:,}")
             if type(bias) not in (int, float):
                 return {
                     name: bias
@@ -152,7 +212,7 @@ class SamplingFields(Body):
     )
     top_n_sigma: float | None = Field(default=None, ge=-1, le=100)
     repetition_penalty: float | None = Field(
-        default=None, ge=0, le=100, validation_alias=AliasChoices("repetition_penalty", "repeat_penalty")
+        default=None, ge=0.01, le=100, validation_alias=AliasChoices("repetition_penalty", "repeat_penalty")
     )
     repetition_window: int | None = Field(
         default=None,
@@ -195,6 +255,26 @@ class SamplingFields(Body):
     ignore_eos: bool | None = None
     logit_bias: Annotated[dict[str, float], BeforeValidator(_biases)] | None = None
     stop: Stops | None = Field(default=None, validation_alias=AliasChoices("stop", "stop_sequence"))
+    banned_tokens: (
+        Annotated[list[Annotated[int, Field(ge=0, le=10_000_000)]], BeforeValidator(_banned)] | None
+    ) = Field(
+        default=None, description="Ids of tokens that are not written: the same as a logit_bias of -100."
+    )
+    min_tokens: Annotated[JsonValue, _refused("ask for a long answer in the prompt, or send ignore_eos")] = (
+        None
+    )
+    stop_token_ids: Annotated[JsonValue, _refused("send the text of the tokens as stop")] = None
+    banned_strings: Annotated[JsonValue, _refused("send the ids of their tokens as banned_tokens")] = None
+    bad_words: Annotated[JsonValue, _refused("send the ids of their tokens as banned_tokens")] = None
+    allowed_token_ids: Annotated[JsonValue, _refused("send guided_choice, a regex_pattern or a grammar")] = (
+        None
+    )
+    allowed_tools: Annotated[
+        JsonValue,
+        _refused(
+            'send tool_choice {"type": "allowed_tools", "allowed_tools": {"mode": ..., "tools": [...]}}'
+        ),
+    ] = None
 
     def sampling(self, **others: int | float | None) -> Sampling:
         """The parameters as values; `others` are those that a dialect names differently."""
@@ -206,6 +286,11 @@ class SamplingFields(Body):
         for name in ("dry_sequence_breakers", "samplers"):
             if name in values:
                 values[name] = tuple(values[name])
+        if self.banned_tokens:
+            values["logit_bias"] = {
+                **values.get("logit_bias", {}),
+                **{str(id): BAN for id in self.banned_tokens},
+            }
         if self.seed == -1:  # llama.cpp's clients send -1 for a random seed
             del values["seed"]
         return Sampling(**(values | {name: value for name, value in others.items() if value is not None}))
@@ -214,7 +299,8 @@ class SamplingFields(Body):
 class FunctionBody(Body):
     name: str = Field(min_length=1, max_length=256)
     description: str | None = None
-    parameters: JsonObject | None = None
+    parameters: Annotated[JsonObject, AfterValidator(known_types)] | None = None
+    strict: bool | None = None
 
 
 class ToolBody(Body):
@@ -223,7 +309,8 @@ class ToolBody(Body):
 
     def tool(self) -> Tool:
         function = self.function
-        return Tool(function.name, function.description or "", dict(function.parameters or {}))
+        parameters = NO_PARAMETERS if function.parameters is None else function.parameters
+        return Tool(function.name, function.description or "", dict(parameters), bool(function.strict))
 
 
 class ToolCallFunctionBody(Body):
@@ -245,21 +332,26 @@ class ToolCallBody(Body):
 class MessageFields(Body):
     """The fields of a message except its content, which differs between the dialects."""
 
-    role: Literal["system", "developer", "user", "assistant", "tool"]
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     name: str | None = None
     reasoning: str | None = Field(
         default=None, validation_alias=AliasChoices("reasoning_content", "reasoning")
     )
     tool_calls: list[ToolCallBody] | None = None
     tool_call_id: str | None = None
+    function_call: ToolCallFunctionBody | None = None
 
     def message(self, parts: Iterable[Part]) -> Message:
+        """The message as a value. `function_call` and the role "function" are the older form of one tool call and its result."""
+        calls = [entry.tool_call() for entry in self.tool_calls or ()]
+        if self.function_call is not None and not calls:
+            calls = [ToolCall(FUNCTION_CALL, self.function_call.name, self.function_call.arguments)]
         return Message(
-            role="system" if self.role == "developer" else self.role,
+            role=ROLES[self.role],
             parts=tuple(parts),
             reasoning=self.reasoning,
-            tool_calls=tuple(entry.tool_call() for entry in self.tool_calls or ()),
-            tool_call_id=self.tool_call_id,
+            tool_calls=tuple(calls),
+            tool_call_id=FUNCTION_CALL if self.role == "function" else self.tool_call_id,
             name=self.name,
         )
 
@@ -284,12 +376,13 @@ def check_counts(body: Mapping[str, Any], limits: RequestLimits) -> None:
 
     Call it before validation: validating two million entries would block the server for a minute.
     """
-    tools, messages = body.get("tools"), body.get("messages")
-    if isinstance(tools, list) and len(tools) > limits.tools:
-        raise BadRequest(
-            f"tools has {len(tools):,} entries; at most {limits.tools:,} are allowed (setting limits.tools).",
-            param="tools",
-        )
+    messages = body.get("messages")
+    for name in ("tools", "functions"):
+        if isinstance(tools := body.get(name), list) and len(tools) > limits.tools:
+            raise BadRequest(
+                f"{name} has {len(tools):,} entries; at most {limits.tools:,} are allowed (setting limits.tools).",
+                param=name,
+            )
     if isinstance(messages, list) and _is_longer(messages, limits.messages):
         raise TooLarge(
             f"messages has more than {limits.messages:,} messages and parts (setting limits.messages).",
@@ -330,6 +423,20 @@ def _size(message: Message) -> int:
     texts = [part.text for part in message.parts if isinstance(part, TextPart)]
     texts += [message.reasoning or "", *(each.name + each.arguments for each in message.tool_calls)]
     return sum(len(text.encode()) for text in texts)
+
+
+def narrowed_tools(choice: str, tools: tuple[Tool, ...]) -> tuple[str, tuple[Tool, ...]]:
+    """The choice and the tools that are left of it, where it allows only some of them. Raises BadRequest for unknown ones."""
+    if not choice.startswith(ALLOWED):
+        return choice, tools
+    mode, _, names = choice.removeprefix(ALLOWED).partition(":")
+    allowed = msgspec.json.decode(names, type=list[str])
+    for name in allowed:
+        if all(tool.name != name for tool in tools):
+            raise BadRequest(
+                f"tool_choice allows {shortened(name)!r}, which is not in tools.", param="tool_choice"
+            )
+    return mode, tuple(tool for tool in tools if tool.name in allowed)
 
 
 def check_tool_choice(choice: str, tools: Sequence[Tool]) -> None:

@@ -15,12 +15,13 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
+from duologue.values.avatars import ClipRequest
 from duologue.values.call_events import CallControl, CallEvent, CallSetup
 from duologue.values.events import Event
-from duologue.values.requests import ChatRequest, ModelCard
+from duologue.values.requests import ChatRequest, ModelCard, ModelPreset
 from duologue.values.speech import SpeechCard, SpeechRequest, TranscriptionRequest
 
-PROTOCOL = 4
+PROTOCOL = 5
 PIECE = 64 * 1024
 """Bytes; a larger message is cut into fragments of this size."""
 WINDOW = 256
@@ -46,6 +47,7 @@ class LoadSpec(Struct, frozen=True):
     """The name of the connected server whose models it serves, all of them; empty for one model."""
     python: str = ""
     """The interpreter that runs it; empty: the gateway's own."""
+    preset: ModelPreset = ModelPreset()
 
 
 class Begin(Struct, frozen=True, tag="begin"):
@@ -79,12 +81,12 @@ class Count(Struct, frozen=True, tag="count"):
 
 
 class Open(Struct, frozen=True, tag="open"):
-    """Start a call, a speech or a transcription under `lease` in seat `slot` of a voice worker. Answered by `CallEvents`, the last
+    """Start a call, a speech, a transcription or a clip under `lease` in seat `slot` of a voice worker. Answered by `CallEvents`, the last
     of which is `CallSessionEnded`, and one `Closed`."""
 
     lease: int
     slot: int
-    request: CallSetup | SpeechRequest | TranscriptionRequest
+    request: CallSetup | SpeechRequest | TranscriptionRequest | ClipRequest
     request_id: str = ""
     window: int = WINDOW
 

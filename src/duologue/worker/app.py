@@ -55,8 +55,12 @@ class Worker:
         self.connection = GatewayConnection(
             self._generate, self._count, self.status.report, self._run_session, _end_without_device
         )
-        service = VoiceService if load_spec.engine == VOICE else LanguageService
-        self.service: WorkerService = service(load_spec, self.status, self.connection.send_report)
+        report = self.connection.send_report
+        self.service: WorkerService = (
+            VoiceService(load_spec, self.status, report)
+            if load_spec.engine == VOICE
+            else LanguageService(load_spec, self.status, report, self.connection.lose_device)
+        )
         self.served = 0
         self.stalls, self.stalled = 0, 0.0
         self.started = time.time()

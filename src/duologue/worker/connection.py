@@ -1,6 +1,6 @@
 """The worker's end of the internal protocol: starts, cancels and paces leases, and packs their events into frames.
 
-Owns the running leases, one task each, their inboxes, the queue of prompts to count, and the outbox. What a lease does is
+Owns the running leases, one task each, their inboxes, and the queue of prompts to count; what waits to be sent is in `live_outbox.py`. What a lease does is
 passed in by `app.py`: a generation, a session (a call, a speech request or a transcription), or a count.
 """
 
@@ -21,6 +21,7 @@ from duologue.values.call_events import CallEvent, CallSessionEnded
 from duologue.values.events import Event, Failed
 from duologue.wire import worker_protocol
 from duologue.worker.inbox import ControlInbox
+from duologue.worker.live_outbox import LiveOutbox
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +47,9 @@ class FrameSocket(Protocol):
 class _Lease:
     """Running work: its scope, its inbox, and how many events it may still send."""
 
-    def __init__(self, credit: int) -> None:
+    def __init__(self, credit: int, *, session: bool) -> None:
+        self.session = session
+        """Whether it is a call, a speech request or a transcription."""
         self.scope = anyio.CancelScope()
         self.inbox = ControlInbox()
         self.credit = credit
@@ -62,57 +65,6 @@ class _Lease:
         while self.credit <= 0:
             await self._granted.wait()
         self.credit -= 1
-
-
-class LiveOutbox:
-    """What waits to be written to the live socket, by lease. Bounded by the leases' credit."""
-
-    def __init__(self) -> None:
-        self._events: dict[int, list[Event]] = {}
-        self._call_events: dict[int, list[CallEvent]] = {}
-        self._messages: list[worker_protocol.Up] = []
-        self._posted = Notifier()
-
-    def emit(self, lease: int, event: Event) -> None:
-        """Queue an event of a generation."""
-        events = self._events.get(lease)
-        if events is None:
-            self._events[lease] = [event]
-            self._posted.notify()
-        else:
-            events.append(event)
-
-    def send(self, lease: int, event: CallEvent) -> None:
-        """Queue an event of a session."""
-        self._call_events.setdefault(lease, []).append(event)
-        self._posted.notify()
-
-    def post(self, message: worker_protocol.Up) -> None:
-        """Queue a message behind every event so far."""
-        self._messages.append(message)
-        self._posted.notify()
-
-    def drop(self, lease: int) -> None:
-        """Forget the events of a cancelled lease."""
-        self._events.pop(lease, None)
-        self._call_events.pop(lease, None)
-
-    @property
-    def empty(self) -> bool:
-        return not (self._events or self._call_events or self._messages)
-
-    async def take(self) -> list[worker_protocol.Up]:
-        """Everything that waits, waiting for at least one. One message a lease, so that events share frames."""
-        while self.empty:
-            await self._posted.wait()
-        events, self._events = self._events, {}
-        call_events, self._call_events = self._call_events, {}
-        rest, self._messages = self._messages, []
-        messages: list[worker_protocol.Up] = [
-            worker_protocol.Emit(lease, tuple(some)) for lease, some in events.items()
-        ]
-        messages += [worker_protocol.CallEvents(lease, tuple(some)) for lease, some in call_events.items()]
-        return messages + rest
 
 
 class GatewayConnection:
@@ -148,6 +100,16 @@ class GatewayConnection:
     def send_report(self) -> None:
         """Send the worker's status to the gateway."""
         self._outbox.post(self._report())
+
+    def lose_device(self, lost: DeviceLost) -> None:
+        """The model hangs in a thread that nothing can stop: send every lease this end, then end the process."""
+        for number, lease in self._leases.items():
+            self._outbox.drop(number)
+            if lease.session:
+                self._outbox.send(number, CallSessionEnded(lost.code, lost.message, lost.status))
+            else:
+                self._outbox.emit(number, Failed(lost.code, lost.message, lost.status))
+        self._device_lost = lost
 
     async def run_live(self, socket: FrameSocket) -> None:
         """Serve the live socket until it closes or breaks the protocol; every lease has ended when this returns. There is one
@@ -200,7 +162,8 @@ class GatewayConnection:
                     del self._early[lease]
                     self._outbox.post(worker_protocol.Closed(lease))
                 elif self._tasks is not None:
-                    self._leases[lease] = _Lease(message.window)
+                    is_session = isinstance(message, worker_protocol.Open)
+                    self._leases[lease] = _Lease(message.window, session=is_session)
                     self._tasks.start_soon(self._run, message)
             case worker_protocol.SendControls(lease, controls):
                 if (running := self._leases.get(lease)) is not None:

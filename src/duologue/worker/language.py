@@ -12,7 +12,8 @@ from duologue.engines.registry import load_detector
 from duologue.errors import StartFailed, Unavailable, Unsupported
 from duologue.sessions.call.clock import RealClock
 from duologue.sessions.chat.chat import count, reply
-from duologue.sessions.omni.native_call import native_call
+from duologue.sessions.chat.model_preset import with_preset, with_preset_defaults
+from duologue.sessions.omni.native_call import EndWorker, native_call
 from duologue.sessions.speech.speech_task import SendEvent
 from duologue.sessions.speech.vad_batcher import VadBatcher
 from duologue.threads import ThreadLane
@@ -29,15 +30,20 @@ log = logging.getLogger(__name__)
 
 
 class LanguageService:
-    """One language engine. `report` sends the worker's status to the gateway."""
+    """One language engine. `report` sends the worker's status to the gateway; `end_worker` ends the worker of a model that hangs."""
 
     def __init__(
-        self, load_spec: worker_protocol.LoadSpec, status: WorkerLifecycle, report: Callable[[], None]
+        self,
+        load_spec: worker_protocol.LoadSpec,
+        status: WorkerLifecycle,
+        report: Callable[[], None],
+        end_worker: EndWorker,
     ) -> None:
         self.engine: LanguageEngine | None = None
         self._load_spec = load_spec
         self._status = status
         self._report = report
+        self._end_worker = end_worker
         self._clock = RealClock()
         self._batcher = VadBatcher(ThreadLane(1))
         self._detector: DetectorEngine | None = None
@@ -52,7 +58,7 @@ class LanguageService:
             await self.engine.watch(self._changed)
 
     def _changed(self, card: ModelCard) -> None:
-        self._status.changed(card)
+        self._status.changed(with_preset_defaults(card, self._load_spec.preset))
         self._report()
 
     async def generate(self, begin: worker_protocol.Begin, emit: Emit) -> None:
@@ -64,7 +70,7 @@ class LanguageService:
         await reply(
             self.engine,
             begin.slot,
-            begin.request,
+            with_preset(begin.request, self._load_spec.preset),
             emit,
             now=datetime.now().astimezone(),
             clock=time.monotonic,
@@ -78,13 +84,16 @@ class LanguageService:
             raise Unsupported("This worker has a language model and no voice.", code="voice_unavailable")
         if self._detector is None:
             self._detector = await _detector()
-        await native_call(engine, self._detector, self._batcher, setup, inbox, send, self._clock)
+        await native_call(
+            engine, self._detector, self._batcher, setup, inbox, send, self._clock, self._end_worker
+        )
 
     async def count(self, request: worker_protocol.Count) -> worker_protocol.Counted:
         """Count the tokens of a prompt. Raises Unavailable while no model is loaded, and the Problems of its template."""
         if self.engine is None:
             raise Unavailable(self._status.detail)
-        prompt = await count(self.engine, request.request, now=datetime.now().astimezone())
+        asked = with_preset(request.request, self._load_spec.preset)
+        prompt = await count(self.engine, asked, now=datetime.now().astimezone())
         return worker_protocol.Counted(request.ask, prompt.tokens, prompt.context, prompt.estimated)
 
     async def close(self) -> None:

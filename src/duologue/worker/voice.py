@@ -1,6 +1,7 @@
 """The service of a voice worker: a detector, a recogniser and a speaker, and the calls and requests they serve.
 
-Loads the three engines and the optional estimator of the ends of turns, reports each to the gateway, and starts the session that a lease asks for.
+Loads the three engines, then the optional ones (the estimator of the ends of turns, video), reports each to the gateway, and starts
+the session that a lease asks for.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from duologue.engines.registry import (
     RECOGNISER_ENGINES,
     SPEAKER_ENGINES,
     TURN_END_ENGINES,
+    VIDEO_ENGINES,
     load_detector,
     load_recogniser,
     load_speaker,
     load_turn_end,
+    load_video,
 )
 from duologue.errors import Problem, StartFailed, Unavailable, Unsupported
 from duologue.sessions.call.clock import RealClock
@@ -29,7 +32,9 @@ from duologue.sessions.speech.speech_engines import SpeechEngines
 from duologue.sessions.speech.speech_task import SendEvent, speak
 from duologue.sessions.speech.transcription_task import transcribe
 from duologue.sessions.speech.vad_batcher import VadBatcher
+from duologue.sessions.video.clip import make_clip
 from duologue.threads import ThreadLane
+from duologue.values.avatars import ClipRequest
 from duologue.values.call_events import CallSetup
 from duologue.values.events import Failed
 from duologue.values.requests import ModelCard
@@ -42,7 +47,7 @@ from duologue.worker.state import WorkerLifecycle
 log = logging.getLogger(__name__)
 
 Engine = TypeVar("Engine")
-Kind = Literal["detector", "recogniser", "speaker", "turn_end"]
+Kind = Literal["detector", "recogniser", "speaker", "turn_end", "video"]
 
 VOICE = "voice"
 """The `engine` of a load spec that makes a voice worker."""
@@ -58,9 +63,11 @@ EXTRAS = {
     "kokoro": "kokoro",
     "kokoro_onnx": "kokoro-onnx",
     "pocket": "pocket",
+    "portrait": "voice",
+    "musetalk": "video",
 }
 """The extra of the package that installs an engine's library."""
-IN_SENTENCES = {"turn_end": "end-of-turn model"}
+IN_SENTENCES = {"turn_end": "end-of-turn model", "video": "video engine"}
 """Kinds whose name is not a word."""
 
 
@@ -83,6 +90,7 @@ class VoiceService:
             recogniser=self._initial_status("recogniser"),
             speaker=self._initial_status("speaker"),
             turn_end=self._initial_status("turn_end"),
+            video=self._initial_status("video"),
             seats=self._seats,
         )
 
@@ -97,6 +105,8 @@ class VoiceService:
         engines.speaker = await self._load_engine("speaker", SPEAKER_ENGINES, load_speaker)
         if self._options("turn_end"):
             engines.turn_end = await self._load_engine("turn_end", TURN_END_ENGINES, load_turn_end)
+        if self._options("video"):
+            engines.video = await self._load_engine("video", VIDEO_ENGINES, load_video)
         if engines.detector or engines.recogniser or engines.speaker:
             name = self._load_spec.model or VOICE
             self._status.ready(
@@ -129,7 +139,7 @@ class VoiceService:
         await emit(Failed(problem.code, problem.message, problem.status))
 
     async def run_session(self, opening: worker_protocol.Open, inbox: ControlInbox, send: SendEvent) -> None:
-        """Run one call, speech request or transcription. Raises Problems."""
+        """Run one call, speech request, transcription or clip. Raises Problems."""
         match opening.request:
             case CallSetup() as setup:
                 await call(self.engines, setup, inbox, send, self._clock)
@@ -137,6 +147,8 @@ class VoiceService:
                 await speak(self.engines, request, inbox, send)
             case TranscriptionRequest() as request:
                 await transcribe(self.engines, request, send)
+            case ClipRequest() as clip:
+                await make_clip(self.engines, clip, send)
 
     async def count(self, request: worker_protocol.Count) -> worker_protocol.Counted:
         """Raises Unavailable: there is no language model."""
@@ -145,7 +157,13 @@ class VoiceService:
     async def close(self) -> None:
         """Release the engines."""
         engines = self.engines
-        for engine in (engines.turn_end, engines.speaker, engines.recogniser, engines.detector):
+        for engine in (
+            engines.video,
+            engines.turn_end,
+            engines.speaker,
+            engines.recogniser,
+            engines.detector,
+        ):
             if engine is not None:
                 await engine.close()
 
@@ -230,5 +248,8 @@ class VoiceService:
                     )
             case "turn_end":
                 card = msgspec.structs.replace(card, turn_end=status)
+            case "video":
+                draws = () if engine is None else tuple(engine.kinds)
+                card = msgspec.structs.replace(card, video=status, draws=draws)
         self._status.speech = card
         self._report()

@@ -64,7 +64,7 @@ def omni(lasting: Callable[..., Any]) -> Any:
 def test_the_model_sees_what_the_camera_shows_while_it_is_on(visit: Callable[..., Tab], seeing: Any) -> None:
     tab = visit(on=seeing).open()
     call = tab.page.get_by_role("dialog").first
-    tab.button("Call with camera").click()
+    tab.call_with_camera()
     # What the microphone hears is not what this is about.
     call.get_by_role("button", name="Mute").click()
     sent = call.get_by_role("button", name=re.compile(r"^What was sent: \d+ frames sent"))
@@ -96,7 +96,7 @@ def pictures(tab: Tab) -> list[str]:
 def test_a_recorded_call_shows_what_the_camera_showed(visit: Callable[..., Tab], seeing: Any) -> None:
     tab = visit(on=seeing).open()
     call = tab.page.get_by_role("dialog").first
-    tab.button("Call with camera").click()
+    tab.call_with_camera()
     expect(call.get_by_role("button", name=re.compile(r"^What was sent: \d+ frame"))).to_be_visible()
     call.get_by_role("button", name="Mute").click()
     call.get_by_role("button", name="Call options").click()
@@ -120,7 +120,7 @@ def test_a_model_that_holds_the_call_by_itself_gets_sound_and_frames(
     tab.page.add_init_script("""localStorage.setItem('duologue.microphone', '{"cleaned":false}')""")
     tab.open()
     call = tab.page.get_by_role("dialog").first
-    tab.button("Call with camera").click()
+    tab.call_with_camera()
     replies = call.locator(".reply")
     expect(replies.filter(has_text=re.compile("heard .* [1-9]\\d* frames")).first).to_be_visible()
     call.get_by_role("button", name=re.compile("^What was sent")).click()

@@ -89,7 +89,7 @@ def picture(frame: dict[str, Any]) -> Image.Image:
 
 def called(tab: Tab, line: Line) -> None:
     """In a call with a camera, of which frames arrive."""
-    tab.button("Call with camera").click()
+    tab.call_with_camera()
     expect(screen(tab).get_by_label("Your camera").first).to_be_visible()
     line.until(lambda: len(frames(line)) > 0)
 
@@ -215,7 +215,7 @@ def test_a_camera_that_is_refused_or_missing_is_told_and_the_call_goes_on(
     tab: Tab, line: Line, name: str, sentence: str
 ) -> None:
     tab.page.evaluate(REFUSE, name)
-    tab.button("Call with camera").click()
+    tab.call_with_camera()
     expect(screen(tab).get_by_role("alert")).to_contain_text(sentence)
     line.until(lambda: line.heard > 3200)
     press(tab, "Try again")
@@ -284,10 +284,12 @@ def test_hanging_up_turns_the_camera_off(tab: Tab, line: Line) -> None:
 def test_a_model_that_sees_nothing_greys_the_camera_and_says_why(visit: Callable[..., Tab]) -> None:
     tab = visit().with_voice().open()
     line = Line(tab)
-    button = tab.button("Call with camera")
-    expect(button).to_have_attribute("title", re.compile("can’t see pictures. Load a model that can."))
-    button.click()
-    expect(tab.page.get_by_role("status").filter(has_text="can’t see pictures")).to_be_visible()
+    tab.button("Ways to call").click()
+    for kind in ("Call with camera", "Call and share the screen"):
+        item = tab.page.get_by_role("menuitem", name=kind)
+        expect(item).to_be_disabled()
+        expect(item).to_contain_text("can’t see pictures. Load a model that can.")
+    tab.page.keyboard.press("Escape")
     expect(screen(tab)).to_have_count(0)
     tab.button("Call").click()
     line.until(lambda: line.heard > 3200)
@@ -318,7 +320,10 @@ def test_the_picture_is_accessible_and_fits(visit: Callable[..., Tab], width: in
 
 @pytest.mark.long
 def test_everything_is_done_with_the_keyboard(tab: Tab, line: Line) -> None:
-    tab.button("Call with camera").press("Enter")
+    tab.button("Ways to call").press("Enter")
+    tab.page.keyboard.press("ArrowDown")
+    expect(tab.page.get_by_role("menuitem", name="Call with camera")).to_be_focused()
+    tab.page.keyboard.press("Enter")
     line.until(lambda: len(frames(line)) > 0)
     screen(tab).get_by_role("button", name="Freeze picture").press("Enter")
     expect(screen(tab).get_by_role("button", name="Unfreeze picture")).to_be_focused()

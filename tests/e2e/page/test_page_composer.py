@@ -274,14 +274,19 @@ def test_tools_are_switched_off_for_a_chat_whole_or_by_server(tab: Tab) -> None:
     assert (options["tools"], options["servers"]) == (False, {"library": False})
 
 
-def test_the_composer_has_five_controls_and_its_key_hint_goes_with_the_first_message(
+def test_the_composer_has_four_controls_with_the_ways_to_call_at_one_of_them_and_its_key_hint_goes_with_the_first_message(
     visit: Callable[..., Tab],
 ) -> None:
     tab = visit().with_voice().open()
     form = tab.page.locator("#composer")
     expect(form.get_by_role("button")).to_have_count(5)
-    for name in ("Add", re.compile("^Model"), "Call with camera", "Call", "Send"):
+    for name in ("Add", re.compile("^Model"), "Call", "Ways to call", "Send"):
         expect(form.get_by_role("button", name=name, exact=isinstance(name, str))).to_be_visible()
+    call, ways = tab.button("Call").bounding_box(), tab.button("Ways to call").bounding_box()
+    assert call is not None
+    assert ways is not None
+    assert ways["x"] - (call["x"] + call["width"]) <= 2, "one control to the eye"
+    assert ways["width"] >= 24
     expect(form.get_by_text("Enter", exact=True)).to_be_visible()
     tab.told("/say one")
     expect(form.get_by_text("Enter", exact=True)).to_have_count(0)

@@ -185,7 +185,13 @@ HOGS = {
 }
 
 
-@pytest.mark.parametrize("what", HOGS)
+@pytest.mark.parametrize(
+    "what",
+    [
+        pytest.param(what, marks=[pytest.mark.long] if what in ("a loop of messages", "elements") else [])
+        for what in HOGS
+    ],
+)
 def test_a_preview_that_takes_all_it_can_get_leaves_the_page_usable(victim: Victim, what: str) -> None:
     victim.told(fenced("html", f"<p>here</p><script>{HOGS[what]}</script>"))
     victim.show_all("Preview")

@@ -299,7 +299,7 @@ def stored(server: Any, data: bytes) -> str:
     return str(httpx.post(f"{server.url}/api/blobs", content=data, timeout=30).json()["hash"])
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.long), "dark"])
 def test_the_whole_conversation_is_printed_and_no_control(visit: Callable[..., Tab], scheme: Any) -> None:
     tab = visit(color_scheme=scheme).open()
     for name in ("alpha", "beta", "gamma"):

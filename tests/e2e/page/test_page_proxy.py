@@ -13,7 +13,11 @@ from tests.support.tabs import Tab, operation
 pytestmark = [pytest.mark.browser, pytest.mark.system]
 
 
-@pytest.fixture(scope="module", params=[True, False], ids=["kept", "taken-away"])
+# The page asks for the same addresses in both: tests/e2e/test_proxy.py tries what differs, at the server.
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(True, id="kept", marks=pytest.mark.long), pytest.param(False, id="taken-away")],
+)
 def proxy(request: Any, lasting: Any) -> Iterator[ReverseProxy]:
     flags = ("--base-path", "/talk") if request.param else ()
     running = lasting("--engine", "scripted", *flags).ready()

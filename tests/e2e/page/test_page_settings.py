@@ -12,13 +12,14 @@ from typing import Any
 import httpx
 import pytest
 from playwright.sync_api import Locator, expect
+from tests.e2e.conftest import Server
 from tests.support.tabs import Tab
 
 pytestmark = pytest.mark.browser
 
 AXE = Path(__file__).parents[3] / "web/node_modules/axe-core/axe.min.js"
 NOTES = Path(__file__).parent / "notes_server.py"
-SECTIONS = ["general", "advanced", "appearance", "tools", "data", "keys", "about"]
+SECTIONS = ["general", "appearance", "tools", "data", "keys", "about"]
 PHONE = {"width": 360, "height": 760}
 
 
@@ -41,10 +42,17 @@ def kept(server: Any) -> dict[str, Any]:
     return settings
 
 
+@pytest.fixture(scope="module")
+def changed(lasting: Callable[..., Server]) -> Server:
+    """A server whose settings and chats are changed."""
+    return lasting("--engine", "scripted").ready()
+
+
 @pytest.fixture
-def fresh(serve: Callable[..., Any]) -> Any:
-    """A server nobody has changed anything on."""
-    return serve("--engine", "scripted").ready()
+def fresh(changed: Server) -> Server:
+    """The same server, on which nothing is changed any more."""
+    changed.forget()
+    return changed
 
 
 # Where one is
@@ -74,13 +82,18 @@ def test_a_phone_chooses_the_section_from_a_list(visit: Callable[..., Tab]) -> N
     expect(tab.page.get_by_role("link", name="Export all chats")).to_be_visible()
 
 
-@pytest.mark.parametrize("section", SECTIONS)
-def test_every_section_is_for_everybody(visit: Callable[..., Tab], section: str) -> None:
-    tab = at(visit(reduced_motion="reduce").open(), section)
-    assert tab.complaints(AXE) == []
-    tab.page.set_viewport_size({"width": 320, "height": 700})
-    assert tab.page.evaluate("() => document.querySelector('.screen').scrollWidth <= innerWidth")
-    assert tab.complaints_in_both_themes(AXE) == []
+def test_every_section_is_for_everybody(visit: Callable[..., Tab]) -> None:
+    tab = visit(reduced_motion="reduce").open()
+    for section in SECTIONS:
+        tab.page.set_viewport_size({"width": 1280, "height": 800})
+        at(tab, section)
+        link = tab.page.locator(f".settings nav a[aria-current=page][href$='/{section}']")
+        expect(link, section).to_be_visible()
+        assert tab.complaints(AXE) == [], section
+        tab.page.set_viewport_size({"width": 320, "height": 700})
+        expect(link, section).to_be_hidden()
+        assert tab.page.evaluate("() => document.querySelector('.screen').scrollWidth <= innerWidth"), section
+        assert tab.complaints_in_both_themes(AXE) == [], section
 
 
 # General
@@ -327,8 +340,10 @@ def test_a_tool_server_s_log_and_what_cannot_be_done_with_it(
     expect(dialog).to_have_count(0)
 
 
-def test_servers_are_added_from_pasted_json_and_removed(fresh: Any, visit: Callable[..., Tab]) -> None:
-    tab = at(visit(on=fresh).open(), "tools")
+def test_servers_are_added_from_pasted_json_and_removed(
+    serve: Callable[..., Any], visit: Callable[..., Tab]
+) -> None:
+    tab = at(visit(on=serve("--engine", "scripted").ready()).open(), "tools")
     tab.button("Add server").click()
     dialog = tab.page.get_by_role("dialog", name="Add server")
     dialog.get_by_role("radio", name="JSON").check(force=True)

@@ -3,11 +3,13 @@
 import re
 from collections.abc import Callable
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import httpx
 import pytest
 from playwright.sync_api import Browser, Locator, expect
+from tests.e2e.conftest import Server
 from tests.support.tabs import Tab
 
 pytestmark = pytest.mark.browser
@@ -15,17 +17,27 @@ pytestmark = pytest.mark.browser
 AXE = Path(__file__).parents[3] / "web/node_modules/axe-core/axe.min.js"
 
 
+@pytest.fixture(scope="module")
+def listing(lasting: Callable[..., Server]) -> Server:
+    """A server whose list of chats is changed."""
+    return lasting("--engine", "scripted").ready()
+
+
 @pytest.fixture
-def home(serve: Callable[..., Any]) -> Any:
-    """A server of its own for a test: what is in the list is what the test put there."""
-    return serve("--engine", "scripted").ready()
+def home(listing: Server) -> Server:
+    """The same server with an empty list: what is in it is what the test put there."""
+    listing.forget()
+    return listing
 
 
-def put(home: Any, *titles: str, **fields: Any) -> None:
-    """Chats with these titles; the id of each is its first word."""
-    for title in titles:
-        id = title.split()[0].lower()
-        httpx.post(f"{home.url}/api/conversations", json={"id": id, "title": title} | fields)
+def put(home: Server, *titles: str, **fields: Any) -> list[str]:
+    """Chats with these titles; their ids. A deleted chat keeps its id for an hour, so each test has others."""
+    ids = [f"{title.split()[0].lower()}-{token_hex(4)}" for title in titles]
+    for id, title in zip(ids, titles, strict=True):
+        httpx.post(
+            f"{home.url}/api/conversations", json={"id": id, "title": title} | fields
+        ).raise_for_status()
+    return ids
 
 
 def titles(tab: Tab) -> list[str]:
@@ -221,7 +233,7 @@ def test_escape_ends_choosing(home: Any, visit: Callable[..., Tab]) -> None:
 
 
 def test_tab_passes_the_list_once_and_the_arrows_go_through_it(home: Any, visit: Callable[..., Tab]) -> None:
-    put(home, "Tea", "Coffee", "Milk")
+    *_, milk = put(home, "Tea", "Coffee", "Milk")
     httpx.put(f"{home.url}/api/folders/f", json={"name": "Drinks"})
     tab = visit(on=home).open()
     keyboard = tab.page.keyboard
@@ -269,7 +281,7 @@ def test_tab_passes_the_list_once_and_the_arrows_go_through_it(home: Any, visit:
     expect(tab.chats).to_have_count(1)
     assert focused(tab) == "Milk"
     keyboard.press("Enter")
-    expect(tab.page).to_have_url(re.compile("#/c/milk$"))
+    expect(tab.page).to_have_url(re.compile(f"#/c/{milk}$"))
 
 
 # One chat
@@ -296,12 +308,12 @@ def test_a_chat_is_saved_as_a_file(home: Any, visit: Callable[..., Tab]) -> None
 
 
 def test_the_model_writes_a_title_or_the_server_says_why_not(home: Any, visit: Callable[..., Tab]) -> None:
-    put(home, "Tea")
+    (tea,) = put(home, "Tea")
     tab = visit(on=home).open()
     tab.does(tab.chat("Tea"), "Generate title")
     expect(tab.page.get_by_text("This conversation has no messages yet.")).to_be_visible()
     tab.forgive("400")
-    tab.fulfil("**/api/conversations/tea/title", {"id": "tea", "title": "All about tea"})
+    tab.fulfil(f"**/api/conversations/{tea}/title", {"id": tea, "title": "All about tea"})
     tab.does(tab.chat("Tea"), "Generate title")
     expect(tab.chat("All about tea")).to_have_count(1)
 
@@ -430,9 +442,9 @@ SCREENS = [folders, menu, choosing, moving, tagging, archive]
 def furnished(lasting: Callable[..., Any]) -> Any:
     server = lasting("--engine", "scripted").ready()
     httpx.put(f"{server.url}/api/folders/f", json={"name": "Drinks"})
-    put(server, "Tea", "Coffee with a title that is too long for the narrow list of chats")
+    *_, coffee = put(server, "Tea", "Coffee with a title that is too long for the narrow list of chats")
     put(server, "Sencha", folder="f")
-    httpx.patch(f"{server.url}/api/conversations/coffee", json={"pinned": True})
+    httpx.patch(f"{server.url}/api/conversations/{coffee}", json={"pinned": True})
     return server
 
 

@@ -123,10 +123,13 @@ def test_a_reply_is_read_out_and_stopped(tab: Tab) -> None:
     tab.more(tab.reply, "Read aloud")
     stop = tab.reply.get_by_role("button", name="Stop reading")
     expect(stop).to_be_visible()
+    expect(tab.reply.locator("canvas.ready")).to_be_visible()
     stop.click()
     expect(stop).to_have_count(0)
+    expect(tab.reply.locator("canvas")).to_have_count(0)
     assert asked[0]["input"] == "Hello there."
     assert asked[0]["response_format"] == "pcm"
+    assert asked[0]["mouth"] is True
 
 
 def heard(tab: Tab, asked: list[str], texts: list[str]) -> None:

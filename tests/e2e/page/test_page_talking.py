@@ -126,7 +126,7 @@ def test_a_reply_tells_what_it_cost(tab: Tab) -> None:
 # Stopping
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [pytest.param(1280, marks=pytest.mark.long), 390])
 def test_a_second_press_on_send_neither_stops_the_reply_nor_starts_a_call(
     visit: Callable[..., Tab], width: int
 ) -> None:

@@ -54,7 +54,7 @@ def called(tab: Tab, line: Line) -> None:
 def test_a_call_belongs_to_the_chat_and_sends_what_is_heard(tab: Tab, line: Line) -> None:
     called(tab, line)
     start = line.of("start")[0]
-    assert start["features"] == ["pause", "played", "units"]
+    assert start["features"] == ["pause", "played", "units", "mouth"]
     assert tab.page.url.endswith(f"#/c/{start['conversation_id']}")
     before = line.heard
     tab.page.wait_for_timeout(1000)
@@ -288,7 +288,7 @@ def test_a_call_the_server_ends_says_why(tab: Tab, line: Line) -> None:
     expect(screen(tab)).to_have_count(0)
 
 
-@pytest.mark.parametrize("width", [320, 1280])
+@pytest.mark.parametrize("width", [320, pytest.param(1280, marks=pytest.mark.long)])
 def test_a_call_is_usable_at_every_width_in_both_themes(visit: Callable[..., Tab], width: int) -> None:
     tab = visit(viewport={"width": width, "height": 640}, reduced_motion="reduce").with_voice().open()
     line = Line(tab)

@@ -56,3 +56,8 @@ def test_a_call_can_be_offered_and_forced_where_the_template_writes_calls_we_rea
 ) -> None:
     assert ({"tools", "tool_choice"} <= set(card(template).verbs)) is able
     assert bool(card(template).tool_format) is able
+
+
+def test_a_model_whose_tokens_are_guessed_reports_no_logprobs() -> None:
+    assert "logprobs" in card().verbs
+    assert "logprobs" not in card(speculative="ngram_mod").verbs

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import json
+import math
 import socket
 import urllib.error
 import urllib.request
@@ -30,8 +31,8 @@ from duologue.engines.llama.text_pieces import pieces
 from duologue.engines.templates.template_renderer import TemplateRenderer
 from duologue.errors import BadRequest, ContextExceeded, EngineFailed, StartFailed, Unavailable
 from duologue.models.gguf.header import read as read_header
-from duologue.text.output.channels import ReasoningTags
 from duologue.text.output.parsed import parse_reply
+from duologue.text.output.reasoning_tags import ReasoningTags
 from duologue.text.output.reply_grammar import (
     AllowedToolCalls,
     ReplyGrammar,
@@ -545,6 +546,34 @@ class TestSampling:
             assert await text(engine, sampling) == texts[seed]
         assert len(set(texts.values())) == len(texts)
 
+    async def test_a_cached_prompt_gives_the_same_again_and_nearly_what_a_cold_one_gave(
+        self, engine: LlamaEngine
+    ) -> None:
+        sampling = Sampling(max_tokens=1, temperature=0.0, logprobs=20, ignore_eos=True)
+        prompt = "What the weather was like, told by someone who had seen it. " * 4
+
+        async def likeliest() -> dict[bytes, float]:
+            pieces, _ = await write(engine, Generation(sampling), prompt=prompt)
+            return {each.data: each.logprob for each in pieces[0].logprobs[0].top}
+
+        cold, warm, again = await likeliest(), await likeliest(), await likeliest()
+        assert warm == again
+        for token in cold.keys() & warm.keys():
+            assert cold[token] == pytest.approx(warm[token], abs=0.01)
+
+    async def test_min_p_cuts_just_the_tokens_below_its_share_of_the_likeliest(
+        self, engine: LlamaEngine
+    ) -> None:
+        plain = Sampling(max_tokens=1, temperature=1.0, top_k=0, top_p=1.0, min_p=0.0, ignore_eos=True)
+        prompt = "Once upon"
+        pieces, _ = await write(engine, Generation(replace_struct(plain, logprobs=20)), prompt=prompt)
+        shares = sorted((math.exp(each.logprob) for each in pieces[0].logprobs[0].top), reverse=True)
+        least = (shares[2] + shares[3]) / 2 / shares[0]
+        cut = {
+            await text(engine, replace_struct(plain, min_p=least, seed=seed), prompt) for seed in range(30)
+        }
+        assert 1 < len(cut) <= 3
+
     async def test_without_a_seed_texts_differ(self, engine: LlamaEngine) -> None:
         for sampling in (
             Sampling(max_tokens=24, temperature=2.0),
@@ -752,6 +781,26 @@ class TestFormat:
             await write(engine, Generation(GREEDY, OutputFormat("grammar", grammar=grammar)))
         assert caught.value.param == "response_format"
 
+    @pytest.mark.parametrize(
+        "format",
+        [
+            OutputFormat("grammar", grammar="root ::= (((", param="guided_grammar"),
+            OutputFormat("grammar", grammar="%llguidance {}", param="guided_grammar"),
+            OutputFormat("grammar", grammar='root ::= "a"{0,9999}', param="guided_grammar"),
+            OutputFormat("grammar", grammar='root ::= "\\x00"', param="guided_grammar"),
+            OutputFormat("json_schema", schema={"not": {}}, param="guided_json"),
+            OutputFormat("json_schema", schema={"minItems": 10**9}, param="guided_json"),
+        ],
+        ids=str,
+    )
+    async def test_what_is_wrong_with_a_constraint_is_said_of_the_field_that_was_sent(
+        self, engine: LlamaEngine, format: OutputFormat
+    ) -> None:
+        """The engine knows one name for all of them, response_format."""
+        with pytest.raises(BadRequest) as caught:
+            await write(engine, Generation(GREEDY, format))
+        assert caught.value.param == format.param
+
     async def test_a_grammar_that_would_keep_the_engine_busy_is_refused(self, engine: LlamaEngine) -> None:
         grammar = OutputFormat("grammar", grammar='root ::= ((("a" | "b"){0,10}){0,10}){0,10}')
         with anyio.fail_after(60), pytest.raises(BadRequest, match="ways to go on"):
@@ -856,7 +905,7 @@ class TestGrammar:
 
     async def test_json_can_be_forced_where_calls_are_offered(self, engine: LlamaEngine) -> None:
         sampling = replace_struct(CALLING, seed=1, logit_bias={str(token_id("<tool_call>")): -NEVER})
-        grammar = constrained_reply(CALLS, SCHEMA, None)
+        grammar = constrained_reply(CALLS, OutputFormat("json_schema", schema=SCHEMA), None)
         pieces, ended = await write(engine, Generation(sampling, preserved=MARKERS, grammar=grammar))
         assert ended.finish == "stop"
         jsonschema.validate(json.loads("".join(piece.text for piece in pieces)), SCHEMA)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from tests.support.tiny_model import TinyModel, write_tiny_model
@@ -16,7 +17,7 @@ from duologue.engines.llama import model_server
 from duologue.engines.llama.engine import load
 from duologue.engines.llama.model_server import use_gpu_layers, use_projector, use_threads
 from duologue.errors import StartFailed, Unsupported
-from duologue.values.requests import ModelCard, Sampling
+from duologue.values.requests import ModelCard, OutputFormat, Sampling
 
 pytestmark = pytest.mark.anyio
 
@@ -128,3 +129,29 @@ def test_what_the_recogniser_shares() -> None:
     assert (params.cpuparams.n_threads, params.cpuparams_batch.n_threads) == (3, 3)
     use_gpu_layers(params, -1)
     assert (params.n_gpu_layers, params.fit_params) == (-2, False)
+
+
+async def written(model: Path, format: OutputFormat | None = None, **options: object) -> str:
+    engine = await load({"model": str(model), "slots": 1, "log": 0, **options})
+    try:
+        generation = Generation(Sampling(max_tokens=40, temperature=0.0, ignore_eos=format is None), format)
+        async with engine.generate(0, await engine.tokenize("abcdefgh " * 12), generation) as items:
+            return "".join([item.text async for item in items if isinstance(item, Piece)])
+    finally:
+        await engine.close()
+
+
+async def test_guessed_tokens_change_nothing_of_a_reply(model: Path) -> None:
+    plain = await written(model)
+    assert await written(model, speculative="ngram_simple", draft_tokens=8) == plain
+    draft: dict[str, Any] = {"speculative": "draft", "draft_model": str(model), "draft_tokens": 4}
+    assert await written(model, **draft) == plain
+    grammar = OutputFormat("grammar", grammar='root ::= "yes" | "no"')
+    assert await written(model, grammar, **draft) in ("yes", "no")
+
+
+async def test_a_draft_model_is_named_and_there(model: Path) -> None:
+    with pytest.raises(StartFailed, match="belong together"):
+        await card(model, speculative="draft")
+    with pytest.raises(StartFailed, match="no draft model at"):
+        await card(model, speculative="draft", draft_model=str(model.with_name("none.gguf")))

@@ -87,10 +87,25 @@ def test_a_window_of_minus_one_is_the_whole_context() -> None:
 
 @pytest.mark.parametrize(
     ("seed", "sent"),
-    [(0, 0), (7, 7), (-1, RANDOM_SEED), (RANDOM_SEED, 0), (1 << 40, (1 << 40) % RANDOM_SEED)],
+    [(0, 0), (7, 7), (-1, RANDOM_SEED), (RANDOM_SEED - 1, RANDOM_SEED - 1)],
 )
 def test_any_whole_number_is_a_seed_and_none_but_minus_one_means_chance(seed: int, sent: int) -> None:
     assert sampling_fields(Sampling(seed=seed))["seed"] == sent
+
+
+def test_seeds_of_64_bits_stay_apart_and_none_means_chance() -> None:
+    far = [seed * RANDOM_SEED + 1000 for seed in range(200)]
+    seeds = [
+        *far,
+        *(seed << 32 for seed in range(1, 200)),
+        *range(-200, -1),
+        RANDOM_SEED,
+        2**63 - 1,
+        -(2**63),
+    ]
+    sent = [sampling_fields(Sampling(seed=seed))["seed"] for seed in seeds]
+    assert len(set(sent)) == len(seeds)
+    assert all(0 <= seed < RANDOM_SEED for seed in sent)
 
 
 def test_samplers_go_by_several_names() -> None:

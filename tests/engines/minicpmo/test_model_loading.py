@@ -74,8 +74,8 @@ def test_code_runs_only_if_the_settings_name_it(weights, given):
     note_download(weights)
     problem = refusal(weights, **given)
     assert (problem.code, problem.param) == ("remote_code_untrusted", "trust_remote_code")
-    assert "2 Python files that come with its weights" in problem.message
-    assert "all rights of this server" in problem.message
+    assert "comes with 2 Python files" in problem.message
+    assert "all the rights of this server" in problem.message
     assert f"trust_remote_code: true and revision: {COMMIT}" in problem.message
 
 

@@ -30,7 +30,7 @@ def test_thoughts_are_split_from_the_answer():
     events = [*made.feed(Written("<thi"), 11.0), *made.feed(Written("nk>So.</think>\n\nYes"), 12.0)]
     events += made.finished(13.0, 5)
     assert [event for event in events if isinstance(event, ReasoningDelta)] == [ReasoningDelta("So.")]
-    assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "\n\nYes"
+    assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "Yes"
     assert events[-1].usage.reasoning == 1
     assert events[-1].usage.estimated
 

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
 import anyio
+import msgspec
 import pytest
 import uvicorn
 from starlette.applications import Starlette
@@ -18,7 +19,7 @@ from starlette.routing import Route
 
 from duologue.engines.contracts import ChatEngine
 from duologue.engines.openai_remote import engine as remote_module
-from duologue.engines.openai_remote import known_model
+from duologue.engines.openai_remote import known_model, upstream_connection
 from duologue.engines.openai_remote.engine import RemoteEngine, load
 from duologue.errors import StartFailed, Unsupported
 from duologue.values.events import (
@@ -34,7 +35,7 @@ from duologue.values.events import (
     Usage,
 )
 from duologue.values.messages import ImagePart, Message, TextPart, Tool, ToolCall, VideoPart, user
-from duologue.values.requests import ChatRequest, ModelCard, OutputFormat, Sampling
+from duologue.values.requests import ChatRequest, ModelCard, OutputFormat, RawFormat, Sampling
 
 pytestmark = pytest.mark.anyio
 PATIENCE = 10.0
@@ -148,6 +149,19 @@ async def upstream() -> AsyncIterator[Upstream]:
         group.start_soon(upstream.run)
         yield upstream
         upstream.stop()
+
+
+@pytest.fixture(autouse=True)
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds that were waited between tries: none of them pass."""
+    seconds: list[float] = []
+
+    async def sleep(delay: float) -> None:
+        seconds.append(delay)
+        await anyio.lowlevel.checkpoint()
+
+    monkeypatch.setattr(upstream_connection, "sleep", sleep)
+    return seconds
 
 
 @pytest.fixture
@@ -399,7 +413,16 @@ class TestFailures:
         [
             (401, {"error": {"message": f"bad key {KEY}"}}, "upstream_refused", 502, "bad key ***"),
             (403, {"detail": "no"}, "upstream_refused", 502, "--upstream-key"),
-            (404, {"error": {"message": "model 'first' not found"}}, "upstream_refused", 400, "not found"),
+            (404, {"error": {"message": "model 'first' not found"}}, "model_not_found", 404, "not found"),
+            (404, "no such page", "upstream_refused", 400, "no such page"),
+            (413, {"error": "request entity too large"}, "context_length_exceeded", 400, "too large"),
+            (
+                400,
+                {"error": {"message": "prompt is too long: 9 > 8"}},
+                "context_length_exceeded",
+                400,
+                "9 > 8",
+            ),
             (
                 400,
                 {"object": "error", "message": "top_k must be 1"},
@@ -439,11 +462,18 @@ class TestFailures:
         assert words in failed.message
         assert len(failed.message) < 700
 
-    async def test_silence_has_an_end(self, upstream: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(remote_module, "READ_TIMEOUT", 0.05)
-        engine = await load({"url": upstream.url})
+    async def test_silence_in_the_middle_has_an_end(self, upstream: Upstream) -> None:
+        engine = await load({"url": upstream.url, "idle_timeout": 0.05})
         upstream.answer = upstream.endless
         assert "sent nothing" in (await failure(engine)).message
+        await engine.close()
+
+    async def test_silence_before_the_first_word_has_another_end(self, upstream: Upstream) -> None:
+        engine = await load({"url": upstream.url, "first_timeout": 0.05, "connect_timeout": 0.05})
+        upstream.answer = upstream.silent
+        assert "sent nothing for 0.05 seconds" in (await failure(engine)).message
+        with anyio.fail_after(PATIENCE):
+            await upstream.hung_up.wait()
         await engine.close()
 
     async def test_a_grammar_is_refused_before_anything_is_asked(
@@ -453,6 +483,102 @@ class TestFailures:
         with pytest.raises(Unsupported):
             await ask(engine, request)
         assert upstream.bodies == []
+
+
+class TestTriedAgain:
+    """What the upstream did not begin to answer is sent again, and nothing else."""
+
+    def answers(self, upstream: Upstream, *answers: Answer) -> None:
+        waiting = list(answers)
+
+        async def answer(request: Request) -> Response:
+            return await waiting.pop(0)(request)
+
+        upstream.answer = answer
+
+    @pytest.mark.parametrize("status", [429, 502, 503, 504])
+    async def test_a_busy_upstream_is_asked_again_a_little_later_each_time(
+        self, upstream: Upstream, engine: RemoteEngine, waits: list[float], status: int
+    ) -> None:
+        self.answers(upstream, refusal(status, "wait"), refusal(status, "wait"), pieces(END))
+        assert isinstance((await ask(engine))[-1], Done)
+        assert len(upstream.bodies) == 3
+        first, second = waits
+        assert 0.125 <= first <= 0.375
+        assert 0.25 <= second <= 0.75
+
+    async def test_in_the_end_its_own_words_are_told(self, upstream: Upstream, engine: RemoteEngine) -> None:
+        upstream.answer = refusal(503, {"error": {"message": "Loading model"}})
+        failed = await failure(engine)
+        assert ("Loading model" in failed.message, len(upstream.bodies)) == (True, 3)
+
+    async def test_it_says_itself_how_long_to_wait(
+        self, upstream: Upstream, engine: RemoteEngine, waits: list[float]
+    ) -> None:
+        async def busy(request: Request) -> Response:
+            return JSONResponse({"error": "slow down"}, 429, headers={"Retry-After": "7"})
+
+        self.answers(upstream, busy, pieces(END))
+        assert isinstance((await ask(engine))[-1], Done)
+        assert waits == [7.0]
+
+    async def test_a_wait_that_nobody_would_sit_through_is_told_instead(
+        self, upstream: Upstream, engine: RemoteEngine, waits: list[float]
+    ) -> None:
+        async def busy(request: Request) -> Response:
+            return JSONResponse({"error": "slow down"}, 429, headers={"Retry-After": "3600"})
+
+        upstream.answer = busy
+        failed = await failure(engine)
+        assert (failed.code, failed.status, failed.retry_after, waits) == ("busy", 429, 3600.0, [])
+
+    @pytest.mark.parametrize("status", [400, 401, 404, 422, 500])
+    async def test_a_refusal_is_not_repeated(
+        self, upstream: Upstream, engine: RemoteEngine, status: int
+    ) -> None:
+        upstream.answer = refusal(status, "no")
+        await failure(engine)
+        assert len(upstream.bodies) == 1
+
+    async def test_a_reply_that_has_begun_is_not_repeated(
+        self, upstream: Upstream, engine: RemoteEngine
+    ) -> None:
+        upstream.answer = pieces(event({"content": "a"}))
+        await failure(engine)
+        assert len(upstream.bodies) == 1
+
+    async def test_without_retries_it_is_asked_once(self, upstream: Upstream, waits: list[float]) -> None:
+        engine = await load({"url": upstream.url, "retries": 0})
+        upstream.answer = refusal(503, "wait")
+        await failure(engine)
+        assert (len(upstream.bodies), waits) == (1, [])
+        await engine.close()
+
+    async def test_an_upstream_that_cannot_be_reached_is_tried_too(self, waits: list[float]) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+        engine = await load({"url": f"http://127.0.0.1:{port}", "model": "m"})
+        assert (await failure(engine)).code == "upstream_unreachable"
+        assert len(waits) == 2
+        await engine.close()
+
+    async def test_leaving_while_it_waits_ends_the_tries(
+        self, upstream: Upstream, engine: RemoteEngine, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        waiting = anyio.Event()
+
+        async def sleep(delay: float) -> None:
+            waiting.set()
+            await anyio.sleep_forever()
+
+        monkeypatch.setattr(upstream_connection, "sleep", sleep)
+        upstream.answer = refusal(503, "wait")
+        with anyio.fail_after(PATIENCE):
+            async with anyio.create_task_group() as group:
+                group.start_soon(ask, engine)
+                await waiting.wait()
+                group.cancel_scope.cancel()
+        assert len(upstream.bodies) == 1
 
 
 class TestLoading:
@@ -561,7 +687,9 @@ class TestAskedAgain:
                     tasks.cancel_scope.cancel()
 
                 tasks.start_soon(engine.watch, changed)
-                await anyio.wait_all_tasks_blocked()
+                # It waits after its first turn. `wait_all_tasks_blocked` looks every 0.1 s and uvicorn's own clock ticks every 0.1 s: once
+                # a busy machine has put both into one turn of the loop, it never finds uvicorn asleep.
+                await anyio.lowlevel.checkpoint()
                 await act()
         return cards[0]
 
@@ -678,6 +806,121 @@ class TestWhatAModelTakes:
         card = await self.card(upstream)
         assert {"tool_choice", "continue"} <= set(card.verbs)
         assert "mirostat" in (await self.card(upstream, kind="llamacpp")).sampling
+
+
+class TestRawText:
+    """An upstream that leaves thoughts and tool calls in its text; more in `test_raw_text.py`."""
+
+    REQUEST = ChatRequest((user("1+1"),), tools=(Tool("add"),))
+    CALL = '<tool_call>\n{"name": "add", "arguments": {"a": 1}}\n</tool_call>'
+
+    async def test_they_become_fields(self, upstream: Upstream, engine: RemoteEngine) -> None:
+        upstream.answer = pieces(
+            *(event({"content": letter}) for letter in f"<think>Hm.</think>{self.CALL}"), END
+        )
+        events = await ask(engine, self.REQUEST)
+        calls = [each for each in events if isinstance(each, ToolCallDelta)]
+        assert "".join(each.text for each in events if isinstance(each, ReasoningDelta)) == "Hm."
+        assert (calls[0].name, "".join(each.arguments for each in calls)) == ("add", '{"a": 1}')
+        assert not [each for each in events if isinstance(each, TextDelta)]
+        assert isinstance(events[-1], Done)
+        assert events[-1].finish == "tool_calls"
+
+    async def test_a_call_that_is_cut_off_ends_in_length(
+        self, upstream: Upstream, engine: RemoteEngine
+    ) -> None:
+        upstream.answer = pieces(event({"content": self.CALL[:-30]}), END)
+        done = (await ask(engine, self.REQUEST))[-1]
+        assert isinstance(done, Done)
+        assert done.finish == "length"
+
+    async def test_calls_in_a_field_of_their_own_win_and_follow(
+        self, upstream: Upstream, engine: RemoteEngine
+    ) -> None:
+        function = {"name": "add", "arguments": "{}"}
+        native = {"tool_calls": [{"index": 0, "id": "c1", "function": function}]}
+        upstream.answer = pieces(
+            event({"content": self.CALL}), event(native), event({"content": self.CALL}), END
+        )
+        events = await ask(engine, self.REQUEST)
+        begun = [(each.index, each.id) for each in events if isinstance(each, ToolCallDelta) if each.id]
+        assert [index for index, _ in begun] == [0, 1]
+        assert begun[1][1] == "c1"
+        assert TextDelta(self.CALL) in events
+
+    async def test_after_the_one_call_that_is_allowed_the_upstream_is_left(
+        self, upstream: Upstream, engine: RemoteEngine
+    ) -> None:
+        hung_up = anyio.Event()
+
+        async def answer(request: Request) -> Response:
+            async def body() -> AsyncIterator[str]:
+                try:
+                    yield event({"content": self.CALL})
+                    await anyio.sleep_forever()
+                finally:
+                    hung_up.set()
+
+            return StreamingResponse(body(), media_type="text/event-stream")
+
+        upstream.answer = answer
+        done = (await ask(engine, msgspec.structs.replace(self.REQUEST, parallel_tool_calls=False)))[-1]
+        assert isinstance(done, Done)
+        assert done.finish == "tool_calls"
+        with anyio.fail_after(PATIENCE):
+            await hung_up.wait()
+
+    async def test_the_settings_say_how_a_model_writes(self, upstream: Upstream) -> None:
+        engine = await load({"url": upstream.url, "tool_format": "llama3_json", "kind": "vllm"})
+        upstream.answer = pieces(event({"content": '{"name": "add", "parameters": {}}'}), END)
+        events = await ask(engine, self.REQUEST)
+        assert any(isinstance(each, ToolCallDelta) for each in events)
+        # Without a parser of its own vLLM refuses `auto`, and offers the tools with `none`.
+        assert upstream.bodies[-1]["tool_choice"] == "none"
+        await engine.close()
+
+    async def test_a_vllm_that_reads_no_calls_is_asked_to_leave_them_in_the_text(
+        self, upstream: Upstream
+    ) -> None:
+        said = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'
+
+        async def answer(request: Request) -> Response:
+            if upstream.bodies[-1].get("tool_choice") != "none":
+                return JSONResponse({"error": {"message": said}}, 400)
+            return await pieces(event({"content": self.CALL}), END)(request)
+
+        upstream.answer = answer
+        engine = await load({"url": upstream.url, "kind": "vllm"})
+        for _ in range(2):
+            assert any(isinstance(each, ToolCallDelta) for each in await ask(engine, self.REQUEST))
+        assert [body.get("tool_choice") for body in upstream.bodies] == [None, "none", "none"]
+        await engine.close()
+        engine = await load({"url": upstream.url, "kind": "vllm", "tool_format": "none"})
+        assert said in (await failure(engine, self.REQUEST)).message
+        await engine.close()
+
+    async def test_an_admin_says_it_for_each_model_of_a_connected_server(self, upstream: Upstream) -> None:
+        engine = await load({"url": upstream.url, "several": True})
+        upstream.answer = pieces(event({"content": "Hm.</think>Two."}), END)
+        raw = RawFormat(opens_thoughts=True)
+        request = ChatRequest((user("1+1"),), upstream_model="m", upstream_format=raw)
+        assert (await ask(engine, request))[1:3] == [ReasoningDelta("Hm."), TextDelta("Two.")]
+        await engine.close()
+
+    async def test_a_format_that_nobody_knows_fails_at_the_start(self, upstream: Upstream) -> None:
+        with pytest.raises(StartFailed, match="tool-call format called 'nobody'"):
+            await load({"url": upstream.url, "tool_format": "nobody"})
+
+
+async def test_texts_in_a_bias_reach_a_server_as_the_ids_that_it_tells(upstream: Upstream) -> None:
+    upstream.elsewhere["/tokenize"] = {"tokens": [7]}
+    engine = await load({"url": upstream.url, "kind": "vllm"})
+    await ask(engine, ChatRequest((user("hi"),), sampling=Sampling(logit_bias={"*": -100.0, "3": 1.0})))
+    assert upstream.bodies[-1]["logit_bias"] == {"3": 1.0, "7": -100.0}
+    del upstream.elsewhere["/tokenize"]
+    failed = await failure(engine, ChatRequest((user("hi"),), sampling=Sampling(logit_bias={"#": -1.0})))
+    assert (failed.code, failed.param) == ("unsupported", "logit_bias")
+    await engine.close()
 
 
 class TestPartsAndSound:

@@ -102,3 +102,10 @@ def test_a_card_has_the_word_of_the_settings_before_that_of_the_server() -> None
 def test_of_an_unknown_model_the_card_has_the_name_of_the_host_and_a_picture_is_tried() -> None:
     card = card_of(OPTIONS, NOTHING)
     assert (card.name, card.modalities, card.untold) == ("box", ("text",), ("image",))
+
+
+async def test_a_service_whose_list_does_not_say_it_is_known_by_its_host() -> None:
+    options = RemoteOptions("https://api.openai.com/v1")
+    known = await known_model.ask(Box({"id": "gpt-4o", "owned_by": "system"}), options, NOTHING)  # type: ignore[arg-type]
+    assert known.kind == "openai"
+    assert "top_k" not in card_of(options, known).sampling

@@ -110,21 +110,32 @@ def test_the_size_of_what_is_not_text() -> None:
     assert media_size(ChatRequest((message, user("y")))) == 9
 
 
-def test_texts_in_a_bias_are_sent_only_where_they_are_understood() -> None:
-    request = ChatRequest(HELLO, sampling=Sampling(logit_bias={"*": -100.0, "15": 1.0}))
-    strict, llama = server_kind("vllm"), server_kind("llamacpp")
-    assert chat_body(request, "m", strict)["logit_bias"] == {"15": 1.0}
+def test_texts_in_a_bias_are_refused_where_a_server_takes_token_ids_alone() -> None:
+    request = ChatRequest(HELLO, sampling=Sampling(logit_bias={"15": 1.0, "*": -100.0}))
+    llama = server_kind("llamacpp")
+    check(request, llama)
     assert chat_body(request, "m", llama)["logit_bias"] == {"*": -100.0, "15": 1.0}
-    assert (unapplied(request, strict), unapplied(request, llama)) == (("logit_bias",), ())
-    only_text = ChatRequest(HELLO, sampling=Sampling(logit_bias={"*": -100.0}))
-    assert "logit_bias" not in chat_body(only_text, "m")
+    for name in ("openai", "openrouter", ""):
+        with pytest.raises(Unsupported, match=r"'\*' is a text, and this upstream takes token ids") as caught:
+            check(request, server_kind(name))
+        assert caught.value.param == "logit_bias"
+    check(request, server_kind("vllm"))  # its tokenizer is asked, in `token_biases.py`
+    check(request, server_kind("ollama"))
+    assert "logit_bias" not in chat_body(request, "m", server_kind("ollama")), "it knows no biases at all"
     tokens = ChatRequest(HELLO, sampling=Sampling(logit_bias={"15": 1.0}))
-    assert unapplied(tokens, strict) == ()
+    check(tokens, server_kind("vllm"))
+    assert chat_body(tokens, "m", server_kind("vllm"))["logit_bias"] == {"15": 1.0}
 
 
 def test_a_message_is_continued_as_servers_expect_it() -> None:
     made = body(messages=(*HELLO, assistant("Well")), continue_final=True)
     assert (made["continue_final_message"], made["add_generation_prompt"]) == (True, False)
+    request = ChatRequest((*HELLO, assistant("Well")), continue_final=True)
+    bare, marked = (chat_body(request, "m", server_kind(name)) for name in ("llamacpp", "mistral"))
+    assert bare.keys() == {"model", "messages", "stream", "stream_options"}
+    assert bare["messages"][-1] == {"role": "assistant", "content": "Well"}
+    assert marked["messages"][-1] == {"role": "assistant", "content": "Well", "prefix": True}
+    assert "continue_final_message" not in marked
 
 
 def test_calls_and_their_results_keep_their_ids_and_words() -> None:
@@ -182,7 +193,16 @@ def test_tools_are_offered_with_the_choice() -> None:
     ]
     assert made["tool_choice"] == {"type": "function", "function": {"name": "add"}}
     assert made["parallel_tool_calls"] is False
-    assert body(tools=(tool,))["tool_choice"] == "auto"
+    assert "tool_choice" not in body(tools=(tool,)), "nobody asked for one"
+    assert body(tools=(tool,), tool_choice="required")["tool_choice"] == "required"
+
+
+@pytest.mark.parametrize("name", ["llamacpp", "lmstudio"])
+def test_where_a_choice_is_a_word_the_function_named_is_the_only_one_offered(name: str) -> None:
+    request = ChatRequest(HELLO, tools=(Tool("add"), Tool("sub")), tool_choice="function:sub")
+    made = chat_body(request, "m", server_kind(name))
+    assert [tool["function"]["name"] for tool in made["tools"]] == ["sub"]
+    assert made["tool_choice"] == "required"
 
 
 @pytest.mark.parametrize("name", sorted(FIELDS))
@@ -205,14 +225,45 @@ def test_stops_and_formats() -> None:
     assert body(stop=("a", "b"))["stop"] == ["a", "b"]
     assert body(format=OutputFormat("json_object"))["response_format"] == {"type": "json_object"}
     made = body(format=OutputFormat("json_schema", schema=schema))["response_format"]
-    assert made == {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema, "strict": True}}
+    assert made == {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema}}
+    strict: Any = body(format=OutputFormat("json_schema", schema=schema, strict=True))["response_format"]
+    assert strict["json_schema"]["strict"] is True, "as the client sent it"
+    any_object = ChatRequest(HELLO, format=OutputFormat("json_object"))
+    assert chat_body(any_object, "m", server_kind("lmstudio"))["response_format"] == {
+        "type": "json_schema",
+        "json_schema": {"name": "reply", "schema": {"type": "object"}},
+    }
 
 
-def test_a_grammar_cannot_be_passed_on() -> None:
-    with pytest.raises(Unsupported) as caught:
-        check(ChatRequest(HELLO, format=OutputFormat("grammar", grammar="root ::= x")))
-    assert caught.value.param == "response_format"
+def test_a_grammar_goes_only_where_it_is_kept() -> None:
+    request = ChatRequest(HELLO, format=OutputFormat("grammar", grammar="root ::= x"))
+    for name in ("", "openai", "vllm", "ollama"):
+        with pytest.raises(Unsupported) as caught:
+            check(request, server_kind(name))
+        assert caught.value.param == "response_format"
+    for name, field in (("llamacpp", "grammar"), ("sglang", "ebnf"), ("duologue", "grammar")):
+        check(request, server_kind(name))
+        assert chat_body(request, "m", server_kind(name))[field] == "root ::= x"
     check(ChatRequest(HELLO, format=OutputFormat("json_object")))
+
+
+def test_a_switch_that_a_service_would_refuse_is_left_out_and_told() -> None:
+    request = ChatRequest(HELLO, thinking=False, template_variables={"x": 1})
+    strict = server_kind("openai")
+    assert chat_body(request, "m", strict).keys() == {"model", "messages", "stream", "stream_options"}
+    assert unapplied(request, strict) == ("enable_thinking", "chat_template_kwargs")
+    assert unapplied(request, server_kind("vllm")) == ()
+    ollama = chat_body(ChatRequest(HELLO, thinking=False), "m", server_kind("ollama"))
+    assert (ollama["reasoning_effort"], "chat_template_kwargs" in ollama) == ("none", False)
+
+
+def test_names_and_fields_are_those_of_the_service() -> None:
+    request = ChatRequest(HELLO, sampling=Sampling(max_tokens=9, seed=4, top_k=5, temperature=0.0))
+    openai, mistral = (chat_body(request, "m", server_kind(name)) for name in ("openai", "mistral"))
+    assert openai["max_completion_tokens"] == 9
+    assert {"max_tokens", "top_k"}.isdisjoint(openai)
+    assert mistral["random_seed"] == 4
+    assert {"seed", "stream_options", "top_k"}.isdisjoint(mistral)
 
 
 def test_template_variables_are_sent_only_when_there_are_some() -> None:
@@ -233,3 +284,53 @@ def test_how_long_to_think_is_said_unless_nothing_is_to_be_thought() -> None:
 def test_the_estimate_grows_with_the_text() -> None:
     assert estimate_tokens(ChatRequest((user("x" * 400),))) == 104
     assert estimate_tokens(ChatRequest((user(""),))) > 0
+
+
+def test_thoughts_go_back_under_the_name_that_a_server_reads() -> None:
+    history = (*HELLO, Message("assistant", (TextPart("Hi"),), reasoning="hm"), user("and?"))
+    for name, field in (("vllm", "reasoning_content"), ("ollama", "reasoning")):
+        sent = chat_body(ChatRequest(history), "m", server_kind(name))["messages"][1]
+        assert sent[field] == "hm"
+        assert len({"reasoning", "reasoning_content"} & sent.keys()) == 1
+
+
+def test_sound_goes_to_sglang_as_an_address() -> None:
+    heard = ChatRequest((Message("user", (AudioPart(b"\0\0\0\0"),)),))
+    part = chat_body(heard, "m", server_kind("sglang"))["messages"][0]["content"][0]
+    assert part["type"] == "audio_url"
+    assert part["audio_url"]["url"].startswith("data:audio/wav;base64,UklGR")
+    assert chat_body(heard, "m")["messages"][0]["content"][0]["type"] == "input_audio"
+
+
+def test_groq_refuses_names_of_messages_so_they_stay_here() -> None:
+    result = Message("tool", (TextPart("4"),), name="add", tool_call_id="c1")
+    assert "name" not in chat_body(ChatRequest((*HELLO, result)), "m", server_kind("groq"))["messages"][1]
+    assert chat_body(ChatRequest((*HELLO, result)), "m")["messages"][1]["name"] == "add"
+
+
+def test_a_schema_is_refused_where_a_server_takes_any_object_alone() -> None:
+    deepseek = server_kind("deepseek")
+    with pytest.raises(Unsupported, match="no schema"):
+        check(ChatRequest(HELLO, format=OutputFormat("json_schema", {"type": "object"})), deepseek)
+    check(ChatRequest(HELLO, format=OutputFormat("json_object")), deepseek)
+
+
+def test_a_strict_tool_is_passed_on_as_such() -> None:
+    tools = (Tool("add", strict=True), Tool("clock"))
+    sent = chat_body(ChatRequest(HELLO, tools=tools), "m")["tools"]
+    assert [tool["function"].get("strict") for tool in sent] == [True, None]
+
+
+def test_tools_are_offered_to_a_vllm_without_a_parser_by_forbidding_calls() -> None:
+    asked = ChatRequest(HELLO, tools=(Tool("add"),))
+    assert chat_body(asked, "m", server_kind("vllm"), reads_calls=True)["tool_choice"] == "none"
+    assert "tool_choice" not in chat_body(asked, "m", server_kind("vllm"))
+    assert "tool_choice" not in chat_body(asked, "m", server_kind("sglang"), reads_calls=True)
+
+
+def test_logprobs_beside_tools_come_from_llama_server_in_one_piece() -> None:
+    asked = ChatRequest(HELLO, tools=(Tool("add"),), sampling=Sampling(logprobs=1))
+    sent = chat_body(asked, "m", server_kind("llamacpp"))
+    assert (sent["stream"], "stream_options" in sent) == (False, False)
+    assert chat_body(asked, "m", server_kind("vllm"))["stream"]
+    assert chat_body(ChatRequest(HELLO, tools=(Tool("add"),)), "m", server_kind("llamacpp"))["stream"]

@@ -1,6 +1,6 @@
 """What is sent to which kind of server."""
 
-from duologue.engines.openai_remote.server_kinds import FIELDS, VERBS, server_kind
+from duologue.engines.openai_remote.server_kinds import FIELDS, KINDS, VERBS, server_kind
 from duologue.values.requests import Sampling
 
 
@@ -31,3 +31,13 @@ def test_a_call_is_forced_and_a_message_continued_only_where_that_is_known_to_wo
     assert "continue" not in server_kind("openai").verbs
     assert {"tool_choice", "continue"} <= set(server_kind("vllm").verbs)
     assert "tool_choice" not in server_kind("ollama").verbs
+    assert "tool_choice" not in server_kind("tabbyapi").verbs, "accepted there, and nothing is forced"
+    assert {"tool_choice", "continue"} <= set(server_kind("sglang").verbs)
+
+
+def test_every_kind_says_how_it_does_what_it_says_it_can() -> None:
+    for name, kind in KINDS.items():
+        assert kind.fields.keys() <= set(Sampling.__struct_fields__), name
+        assert ("continue" in kind.verbs) == bool(kind.continues), name
+        assert ("thinking" in kind.verbs) == bool(kind.switch), name
+        assert ("logprobs" in kind.verbs) == ("logprobs" in kind.fields), name

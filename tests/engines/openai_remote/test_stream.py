@@ -121,7 +121,8 @@ def test_reasoning_under_both_names_comes_once() -> None:
         ("stop", "stop"),
         ("length", "length"),
         ("max_tokens", "length"),
-        ("content_filter", "stop"),
+        ("model_length", "length"),
+        ("tool_calls", "stop"),
         ("eos", "stop"),
     ],
 )
@@ -255,6 +256,68 @@ def test_a_call_without_arguments_takes_none(arguments: str | None) -> None:
 
 def test_a_server_that_ends_calls_with_stop_means_tool_calls() -> None:
     calls(call(id="c", name="add", arguments="{}"), finish="stop")
+
+
+@pytest.mark.parametrize("index", [0, None])
+def test_calls_without_ids_that_come_whole_are_told_apart_by_their_names(index: int | None) -> None:
+    pieces = calls(
+        call(index, name="add", arguments='{"a": 1}'),
+        call(index, name="sub", arguments="{}"),
+        call(index, name="sub", arguments='{"b": 2}'),
+    )
+    assert [piece.index for piece in pieces if isinstance(piece, ToolCallDelta)] == [0, 1, 2]
+    assert len({piece.id for piece in pieces if isinstance(piece, ToolCallDelta)}) == 3
+
+
+def test_a_name_on_every_piece_without_an_id_is_one_call() -> None:
+    pieces = calls(*(call(0, name="add", arguments=piece) for piece in ('{"a"', ": {}", "}")))
+    assert [(piece.name, piece.arguments) for piece in pieces if isinstance(piece, ToolCallDelta)] == [
+        ("add", '{"a"'),
+        (None, ": {}"),
+        (None, "}"),
+    ]
+
+
+def test_a_new_id_on_every_piece_is_still_one_call() -> None:
+    pieces = calls(
+        call(0, id="x1", name="add", arguments='{"a"'), call(0, id="x2", name="add", arguments=": 1}")
+    )
+    assert pieces == [ToolCallDelta(0, '{"a"', "x1", "add"), ToolCallDelta(0, ": 1}")]
+
+
+@pytest.mark.parametrize(
+    ("delta", "thought"),
+    [
+        ({"reasoning_details": [{"type": "reasoning.text", "text": "hm"}]}, "hm"),
+        ({"reasoning_details": [{"type": "reasoning.summary", "summary": "in short"}]}, "in short"),
+        ({"reasoning": "hm", "reasoning_details": [{"text": "hm"}]}, "hm"),
+        ({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}]}, "hm"),
+    ],
+)
+def test_thoughts_are_read_in_every_shape_and_once(delta: dict[str, object], thought: str) -> None:
+    events = translate(chunk(delta), chunk({"content": "so"}), chunk(finish="stop"))
+    assert events[1:3] == [ReasoningDelta(thought), TextDelta("so")]
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"), [("content_filter", "filter"), ("abort", "aborted"), ("error", "could not")]
+)
+def test_a_reply_that_was_given_up_is_not_taken_for_a_whole_one(reason: str, words: str) -> None:
+    with pytest.raises(UpstreamError, match=words):
+        translate(chunk({"content": "a"}), chunk(finish=reason))
+
+
+def test_an_error_in_the_choice_is_told() -> None:
+    choice = {"delta": {}, "finish_reason": "error", "error": {"message": "provider is down"}}
+    with pytest.raises(UpstreamError, match="provider is down"):
+        translate(json.dumps({"choices": [choice]}).encode())
+
+
+@pytest.mark.parametrize("line", [b'error: {"error": {"message": "oh"}}', b'{"error": {"message": "oh"}}'])
+def test_an_error_without_the_word_data_is_an_event_too(line: bytes) -> None:
+    (data,) = EventLines().feed(line + b"\n")
+    with pytest.raises(UpstreamError, match="oh"):
+        translate(data)
 
 
 def test_logprobs_ride_on_their_text() -> None:

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -10,8 +9,6 @@ from duologue.engines.qwen_omni.omni_weights import (
     OmniOptions,
     check_options,
     find_weights,
-    read_template,
-    stored_bytes,
 )
 from duologue.errors import StartFailed
 
@@ -70,20 +67,3 @@ def test_options_that_cannot_be_are_refused(options: OmniOptions, param: str) ->
     with pytest.raises(StartFailed) as caught:
         check_options(options)
     assert caught.value.param == param
-
-
-def test_a_template_is_read_from_where_models_keep_it(tmp_path: Path) -> None:
-    tokenizer = SimpleNamespace(chat_template="of the tokenizer")
-    assert read_template(tmp_path, tokenizer) == "of the tokenizer"
-    assert read_template(tmp_path, SimpleNamespace()) == ""
-    (tmp_path / "chat_template.json").write_text('{"chat_template": "of the processor"}')
-    assert read_template(tmp_path, tokenizer) == "of the processor"
-    (tmp_path / "chat_template.jinja").write_text("of its own file")
-    assert read_template(tmp_path, tokenizer) == "of its own file"
-
-
-def test_the_weights_are_their_files(tmp_path: Path) -> None:
-    (tmp_path / "a.safetensors").write_bytes(bytes(7))
-    (tmp_path / "b.bin").write_bytes(bytes(5))
-    (tmp_path / "c.json").write_bytes(bytes(100))
-    assert stored_bytes(tmp_path) == 12

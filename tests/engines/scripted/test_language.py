@@ -1,3 +1,5 @@
+from datetime import datetime
+
 import anyio
 import pytest
 
@@ -5,13 +7,12 @@ from duologue.engines.contracts import ChatEngine, Generation, GenerationEnded, 
 from duologue.engines.scripted.language import (
     ScriptedChatEngine,
     ScriptedEngine,
-    ScriptStep,
+    ScriptedTemplate,
     load,
-    parse_script,
-    remaining,
-    turn_of,
 )
-from duologue.errors import BadRequest, EngineFailed
+from duologue.errors import EngineFailed
+from duologue.text.output.reply_format import named_format
+from duologue.text.templates.prompt_request import PromptRequest
 from duologue.values.events import Done, Prefilled, Progress, Started, TextDelta
 from duologue.values.messages import AudioPart, ImagePart, Message, TextPart, user
 from duologue.values.requests import ChatRequest, Sampling
@@ -27,49 +28,6 @@ async def written(text: str, **sampling) -> list[Piece | Progress | GenerationEn
     engine = ScriptedEngine()
     async with engine.generate(0, tuple(prompt(text)), Generation(Sampling(**sampling))) as items:
         return [item async for item in items]
-
-
-def test_a_message_without_steps_is_echoed():
-    assert parse_script("hello\nyou") == [ScriptStep("say", text="You said: hello\nyou")]
-
-
-def test_steps_are_read_in_order_and_other_lines_are_not_steps():
-    assert parse_script("please\n/pace 5\n/say a\\nb \n/repeat 2 x y") == [
-        ScriptStep("pace", 5),
-        ScriptStep("say", text="a\nb "),
-        ScriptStep("repeat", 2, "x y"),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("said", "left"),
-    [
-        ("", "/pace 1\n/say one two\n/fail no\n/wait 5\n/repeat 2 ab"),
-        ("one ", "/pace 1\n/say two\n/fail no\n/wait 5\n/repeat 2 ab"),
-        ("one two", "/pace 1\n/wait 5\n/repeat 2 ab"),
-        ("one twoa", "/pace 1\n/say bab"),
-        ("one twoabab", "/pace 1"),
-        ("something else", "/pace 1\n/say one two\n/fail no\n/wait 5\n/repeat 2 ab"),
-        ("one twoabab and more", "/pace 1\n/say one two\n/fail no\n/wait 5\n/repeat 2 ab"),
-    ],
-)
-def test_a_continued_reply_plays_what_it_has_not_said(said, left):
-    steps = parse_script("/pace 1\n/say one two\n/fail no\n/wait 5\n/repeat 2 ab")
-    assert remaining(steps, said) == parse_script(left)
-
-
-def test_the_empty_thought_of_a_template_is_nothing_that_was_said() -> None:
-    steps = parse_script("/fail 1\n/say <think>one</think>two")
-    assert remaining(steps, "<think>\n\n</think>\n\n") == steps
-    assert remaining(parse_script("/say one two"), "<think>\n\n</think>\n\none ") == parse_script("/say two")
-
-
-@pytest.mark.parametrize("said", ["<think>one ", "<think>one two", "<think>something else"])
-def test_a_thought_that_was_ended_early_is_behind_the_reply(said):
-    steps = parse_script("/pace 1\n/say <think>one two </think>three four\n/length")
-    assert remaining(steps, said + "\n</think>\n\n") == parse_script("/pace 1\n/say three four\n/length")
-    assert remaining(steps, said + "\n</think>\n\nthree ") == parse_script("/pace 1\n/say four\n/length")
-    assert remaining(parse_script("/say one"), said + "</think>") == parse_script("/say one")
 
 
 async def test_a_message_left_open_is_written_on():
@@ -108,12 +66,6 @@ async def test_only_the_last_user_message_is_played():
     async with ScriptedEngine().generate(0, tuple(both), Generation()) as items:
         first = next(item for item in [item async for item in items] if isinstance(item, Piece))
     assert first.text == "new"
-
-
-@pytest.mark.parametrize(("turns", "part"), [(0, "/say one\n"), (1, "/say two"), (7, "/say two")])
-def test_a_reply_of_several_turns_plays_the_part_of_each(turns: int, part: str):
-    assert turn_of("/say one\n/then\n/say two", turns) == part
-    assert turn_of("/say always", turns) == "/say always"
 
 
 async def test_behind_the_result_of_a_tool_the_next_part_is_played():
@@ -156,12 +108,6 @@ async def test_as_a_chat_engine_it_makes_the_events_itself():
     assert heard[-1].usage.estimated
 
 
-@pytest.mark.parametrize("step", ["/repeat x y", "/wait inf", "/pace nan", "/wait -1", "/repeat 1e99 x"])
-def test_a_number_that_is_none_is_refused_with_the_step_that_wants_it(step):
-    with pytest.raises(BadRequest, match=step.split()[0]):
-        parse_script(step)
-
-
 async def test_it_writes_down_what_it_got_besides_text():
     engine = await load({"kind": "chat", "modalities": ["text", "image", "audio"]})
     assert isinstance(engine, ScriptedChatEngine)
@@ -170,3 +116,27 @@ async def test_it_writes_down_what_it_got_besides_text():
     async with engine.chat(0, ChatRequest((Message("user", parts),))) as events:
         said = "".join([event.text async for event in events if isinstance(event, TextDelta)])
     assert said == "image/png:3 audio:1000ms"
+
+
+async def test_raw_pieces_are_written_as_they_are_one_token_each():
+    items = await written('/raw ["<tool_", "call>\\n", " \\\\n"]')
+    assert [item for item in items if isinstance(item, Piece)] == [
+        Piece("<tool_"),
+        Piece("call>\n"),
+        Piece(" \\n"),
+    ]
+
+
+async def test_a_script_says_how_its_reply_is_written_and_what_its_prompt_leaves_open():
+    asked = PromptRequest((user('/format glm47\n/open "<think>\\n"\n/raw "hm"'),))
+    prompt = await ScriptedTemplate().render(asked, datetime(2026, 1, 1))
+    assert prompt.text == f"{prompt.head}<|im_start|>assistant\n<think>\n"
+    assert prompt.format == named_format("glm47")
+    plain = await ScriptedTemplate().render(PromptRequest((user("/say hi"),)), datetime(2026, 1, 1))
+    assert plain.format is None
+
+
+async def test_what_the_prompt_leaves_open_is_nothing_that_was_said():
+    asked = prompt('/open "<think>\\n"\n/raw ["a ", "b ", "c"]')
+    async with ScriptedEngine().generate(0, tuple(asked + b"<think>\na b"), Generation()) as items:
+        assert [item.text async for item in items if isinstance(item, Piece)] == [" ", "c"]

@@ -172,7 +172,7 @@ def attempt(action):
         return type(error).__name__
     return "done"
 
-def escape(source, bos, eos):
+def escape(source, bos, eos, special):
     read = attempt(lambda: open("/etc/passwd"))
     connect = attempt(lambda: socket.create_connection(("127.0.0.1", int(source))))
     raise Unsupported(f"{read} {connect}")

@@ -15,7 +15,7 @@ import pytest
 from duologue.engines.templates.render_messages import RenderLimits
 from duologue.engines.templates.template_renderer import RENDERERS, TemplateRenderer
 from duologue.errors import BadRequest, Problem, Unsupported
-from duologue.text.output.channels import ReasoningTags
+from duologue.text.output.reasoning_tags import ReasoningTags
 from duologue.text.templates.chat_template import ChatTemplate
 from duologue.text.templates.chatml import CHATML
 from duologue.text.templates.prompt_request import PromptForm, PromptRequest, TemplateFacts

@@ -75,6 +75,27 @@ async def test_there_is_sound_in_every_word_and_none_in_the_pause_between_senten
     assert loudness(gap) < 30
 
 
+async def test_the_phones_of_each_word_are_told_in_letters_without_stress_and_lie_within_it(engine):
+    pieces = await said(engine, "Stop, buy a map!", voice="en-us")
+    phones = [phone for piece in pieces for phone in piece.phones]
+    assert [phone.symbol for phone in phones] == ["s", "t", "ɑː", "p", "b", "aɪ", "ɐ", "m", "æ", "p"]
+    assert all(phone.start < phone.end for phone in phones)
+    assert all(one.end <= other.start for one, other in pairwise(phones))
+    for word, letters in zip(words(pieces), ("stɑːp", "baɪ", "ɐ", "mæp"), strict=True):
+        inside = [phone.symbol for phone in phones if word.start <= phone.start < word.end]
+        assert "".join(inside) == letters
+    # The pause after the first clause is none of its phones.
+    assert phones[4].start - phones[3].end > SPOKEN_RATE // 20
+    assert phones[-1].end <= len(sound(pieces))
+
+
+async def test_a_phone_comes_with_the_sound_in_which_it_begins(engine):
+    made = 0
+    for piece in await said(engine, "Donaudampfschifffahrtsgesellschaftskapitän eins zwei", voice="de"):
+        assert all(phone.start >= made for phone in piece.phones)
+        made += len(piece.pcm) // 2
+
+
 async def test_words_come_with_the_sound_in_which_they_begin(engine):
     made = 0
     for piece in await said(engine, "One two three four five six seven eight nine ten."):

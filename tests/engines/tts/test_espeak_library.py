@@ -30,6 +30,18 @@ def test_a_word_event_has_its_sample_and_its_position(library):
     assert 0 <= words[0][1] < words[1][1] < len(sound) // 2 < 3 * RATE
 
 
+def test_a_phoneme_event_has_its_letters_and_a_pause_has_none(library):
+    phonemes: list[str] = []
+
+    def on_speech(pcm, events):
+        phonemes.extend(event.phoneme for event in events if not event.is_word)
+        return True
+
+    library.synthesise("a map, now", "en-us", 165, on_speech)
+    assert [each.lstrip("ˈˌ") for each in phonemes if each] == ["ɐ", "m", "æ", "p", "n", "aʊ"]
+    assert "" in phonemes
+
+
 def test_false_ends_the_synthesis(library):
     calls = []
 

@@ -44,7 +44,8 @@ class Pipeline:
             raise RuntimeError("out of memory")
         tokens, sound, at = [], [0.0] * SILENCE, SILENCE
         for word in text.split():
-            tokens.append(SimpleNamespace(text=word, start_ts=at / 24_000, end_ts=(at + 2400) / 24_000))
+            times = {"start_ts": at / 24_000, "end_ts": (at + 2400) / 24_000}
+            tokens.append(SimpleNamespace(text=word, phonemes=word.lower(), **times))
             sound += [0.5] * 2400
             at += 2400
         yield SimpleNamespace(audio=sound, tokens=tokens if self.letter in "ab" else None)
@@ -108,6 +109,14 @@ async def test_a_clause_is_spoken_without_the_silence_before_it_and_its_words_ar
     assert len(sound) == 3 * 2400 + 480
     assert words[0].start == 480
     assert all(min(sound[word.start : word.end]) > 16_000 for word in words)
+
+
+async def test_the_phones_of_english_lie_within_their_words(models):
+    engine = await load_speaker("kokoro", {"models": str(models)})
+    async with engine.speak("Hello there, you.") as chunks:
+        phones = [phone async for chunk in chunks for phone in chunk.phones]
+    assert "".join(phone.symbol for phone in phones) == "hellothereyou"
+    assert (phones[0].start, phones[4].end, phones[5].start) == (480, 2880, 2880)
 
 
 async def test_voices_come_from_the_models_folder_and_the_hub_is_never_asked(models):

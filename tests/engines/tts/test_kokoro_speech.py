@@ -6,6 +6,7 @@ from duologue.engines.contracts import SpokenWord
 from duologue.engines.tts.kokoro_speech import LONGEST, speak_clause
 from duologue.errors import TooLarge
 from duologue.threads import ThreadLane
+from duologue.values.mouth import Phone
 
 pytestmark = pytest.mark.anyio
 LENGTH = 100
@@ -16,7 +17,7 @@ async def spoken(clause: str, speed: float = 1.0):
 
     def synthesise(text, speed):
         parts.append((text, speed))
-        yield bytes(2 * LENGTH), (SpokenWord(text[:3], 10, 20, 0, 3),)
+        yield bytes(2 * LENGTH), (SpokenWord(text[:3], 10, 20, 0, 3),), (Phone("a", 10, 20),)
 
     async with speak_clause(ThreadLane(1), clause, speed, synthesise) as chunks:
         return parts, [chunk async for chunk in chunks]
@@ -29,6 +30,7 @@ async def test_words_of_later_parts_count_from_the_beginning_of_the_clause():
     starts = [len(parts[0][0]) * number for number in range(len(parts))]
     words = [chunk.words[0] for chunk in chunks]
     assert [(word.start, word.at) for word in words[:2]] == [(10, 0), (LENGTH + 10, starts[1])]
+    assert [chunk.phones[0].start for chunk in chunks[:2]] == [10, LENGTH + 10]
 
 
 async def test_the_speed_is_kept_within_what_the_models_can_do():

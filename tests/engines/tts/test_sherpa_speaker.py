@@ -235,6 +235,15 @@ async def test_words_lie_where_the_sound_is_loud(models):
     assert told[-1].end <= length(pieces)
 
 
+async def test_the_phonemes_of_a_word_share_its_sound(models):
+    engine = await loaded(models, "piper")
+    pieces = await said(engine, "Bob may. Papa.")
+    phones = [phone for piece in pieces for phone in piece.phones]
+    assert [phone.symbol for phone in phones if phone.symbol in "pbm"] == list("bpmpp")  # as German says it
+    for word in words(pieces):
+        assert any(word.start <= phone.start < phone.end <= word.end for phone in phones)
+
+
 async def test_words_come_with_the_sound_in_which_they_begin(models):
     engine = await loaded(models, "piper")
     made = 0

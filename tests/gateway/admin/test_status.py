@@ -22,6 +22,7 @@ from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.scheduler import EVERY_SLOT, Scheduler
 from duologue.gateway.speech.service import SpeechService
 from duologue.values.requests import ModelCard
+from duologue.values.speech import SpeechCard, SpeechEngineStatus
 from duologue.wire.worker_protocol import LoadSpec
 
 SEED_KEYS = {
@@ -219,6 +220,11 @@ def test_the_voice_lends_seats_and_no_slots(pool, clock):
     assert (row["worker_id"], row["status"]) == ("voice", "busy_voice")
     assert (row["seats_total"], row["seats_busy"], row["slots_total"]) == (32, 1, 0)
     assert set(row) == set(worker_row(pool, pool.workers["w0"]))
+    assert row["detail"] == ""
+    view.speech = SpeechCard(
+        video=SpeechEngineStatus("failed", "musetalk", detail="It needs a graphics card.")
+    )
+    assert voice_row(seats, view)["detail"] == "It needs a graphics card.", "for the admins' list of workers"
 
 
 def test_a_duplex_session_makes_its_worker_one_of_duplex(pool, clock):

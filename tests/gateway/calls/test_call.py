@@ -19,8 +19,7 @@ from duologue.gateway.scheduling.scheduler import Moved
 from duologue.values import call_events
 from duologue.values.call_events import CallSetup
 from duologue.values.conversations import StoredMessage, TextContent
-from duologue.values.events import Done, Event, ReplyWord, TextDelta, ToolCallDelta
-from duologue.values.failures import RESTARTED, WORKER_LOST
+from duologue.values.events import RESTARTED, WORKER_LOST, Done, Event, ReplyWord, TextDelta, ToolCallDelta
 from duologue.values.messages import ImagePart, Message, TextPart, Tool, ToolCall, assistant, user
 from duologue.wire.calls import caller_messages, voice
 

@@ -1,6 +1,16 @@
 """Who answers a call, and how: a model by itself where it can and works, otherwise a cascade, with a sentence where that differs."""
 
-from duologue.gateway.calls.call_model import by_itself, chosen, no_eyes, other_seat, sees
+from duologue.gateway.calls.call_model import (
+    CallModel,
+    by_itself,
+    chosen,
+    is_native,
+    no_eyes,
+    other_seat,
+    sees,
+    unused_tools,
+)
+from duologue.values.messages import Tool
 from duologue.values.requests import ModelCard
 
 MINI = ModelCard("mini", "scripted", 2048)
@@ -24,6 +34,16 @@ def test_a_call_is_native_where_its_model_holds_calls_by_itself():
     assert (found.card, found.native, found.note) == (MINI, False, "")
 
 
+def test_a_model_that_will_hold_calls_once_it_is_loaded_is_waited_for():
+    coming = ModelCard("coming", "qwen_omni", 0)
+    assert chosen(coming, [MINI, coming], works, cascade=True).native
+    assert by_itself([MINI, coming], seeing=True) is coming
+    assert by_itself([coming, DEAF], seeing=True) is DEAF
+    assert not is_native(coming)
+    reader = ModelCard("reader", "qwen_omni", 4096, verbs=("count",))
+    assert not chosen(reader, [reader], works, cascade=True).native
+
+
 def test_where_that_model_fails_a_cascade_takes_its_place_and_says_why():
     found = chosen(OMNI, [OMNI, MINI], omni_fails, cascade=True)
     assert (found.card, found.native) == (MINI, False)
@@ -34,6 +54,13 @@ def test_where_that_model_fails_a_cascade_takes_its_place_and_says_why():
 def test_without_a_voice_or_another_model_the_failing_one_is_asked_and_refuses():
     assert chosen(OMNI, [OMNI, MINI], omni_fails, cascade=False).native
     assert chosen(OMNI, [OMNI, FAR], omni_fails, cascade=True).native
+
+
+def test_tools_for_a_call_that_calls_none_are_told():
+    lamp = Tool("lamp", "Switches the lamp.", {})
+    assert "calls no tools" in unused_tools(CallModel(OMNI, native=True), [lamp])
+    assert unused_tools(CallModel(OMNI, native=True), []) == ""
+    assert unused_tools(CallModel(MINI), [lamp]) == ""
 
 
 def test_a_duplex_client_that_names_nobody_gets_the_first_model_of_this_machine_that_can():

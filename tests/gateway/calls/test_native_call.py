@@ -12,7 +12,7 @@ from duologue.gateway.calls.native_turns import SPOKEN
 from duologue.gateway.scheduling.scheduler import EVERY_SLOT
 from duologue.values import call_events
 from duologue.values.call_events import CallSetup
-from duologue.values.failures import WORKER_LOST
+from duologue.values.events import WORKER_LOST
 from duologue.values.messages import ImagePart, assistant, system, user
 from duologue.values.requests import ModelCard, Sampling
 from duologue.values.speech import Transcript

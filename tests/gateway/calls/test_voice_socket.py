@@ -19,9 +19,11 @@ from tests.support.store_fixtures import clock, memory
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
+from duologue.config.video import VideoConfig
 from duologue.config.voice import VoiceSettings
-from duologue.errors import Problem
+from duologue.errors import NotFound, Problem
 from duologue.gateway.apps.app_registry import AppRegistry
+from duologue.gateway.avatars.video_offers import VideoOffers
 from duologue.gateway.calls import voice_socket
 from duologue.gateway.calls.call_services import CallServices
 from duologue.gateway.calls.voice_socket import MAX_AUDIO_FRAME, VoiceSocket, router
@@ -30,7 +32,8 @@ from duologue.gateway.speech.service import SpeechService
 from duologue.gateway.speech.voice_library import VoiceLibrary
 from duologue.store.stores import Store
 from duologue.values import call_events
-from duologue.values.failures import WORKER_LOST
+from duologue.values.avatars import AvatarSource
+from duologue.values.events import WORKER_LOST
 from duologue.values.requests import ModelCard
 from duologue.values.speech import SpeechCard, SpeechEngineStatus, VoiceSample
 
@@ -101,6 +104,96 @@ async def test_a_caller_is_greeted_at_once(ring: Ring):
     async with ring(FakeLease()) as caller:
         assert await caller.hears() == {"type": "status", "epoch": 0, "state": "listening"}
         assert await caller.hears() == {"type": "video_mode", "epoch": 0, "enabled": False}
+
+
+class DrawnFaces:
+    looks: ClassVar[dict[str, object]] = {"mira": None}
+
+    async def source(self, id: str, user: str) -> AvatarSource:
+        if id not in self.looks:
+            raise NotFound(f"There is no face {id}.")
+        return AvatarSource(id, "drawn", f"d-{id}", look=id)
+
+
+def drawing(card: SpeechCard | None = None) -> VideoOffers:
+    """The video of a server whose voice worker draws faces."""
+    video = SpeechEngineStatus("ready", "scripted")
+    card = card or msgspec.structs.replace(CARD, video=video, draws=("drawn",))
+    speech = SpeechService(Seats(card=card))
+    return VideoOffers(VideoConfig(enabled=True), speech, DrawnFaces())
+
+
+CLIPS = {
+    "type": "video_mode",
+    "epoch": 0,
+    "enabled": True,
+    "mode": "clip",
+    "width": 512,
+    "height": 512,
+    "rate": 25,
+}
+
+
+async def test_a_caller_that_says_nothing_of_video_gets_clips_where_there_are_some(ring: Ring):
+    seat = FakeLease()
+    async with ring(seat, video=drawing()) as caller:
+        assert [await caller.hears(), await caller.hears()][1] == CLIPS
+        await caller.socket.send(b"\1\0\2\0")
+        await seat.until(1)
+        assert seat.request is not None
+        assert (seat.request.video, seat.request.avatar) == (
+            "clip",
+            AvatarSource("mira", "drawn", "d-mira", look="mira"),
+        )
+        seat.say(call_events.VideoState(0, "clip", 512, 512, 25))
+        seat.say(call_events.VideoState(0, "off", note="The video engine was lost."))
+        told = await caller.hears()
+        assert told == {
+            "type": "video_mode",
+            "epoch": 0,
+            "enabled": False,
+            "note": "The video engine was lost.",
+        }
+        seat.say(call_events.SpeakingClip(0, 1, b"mp4", "It is noon.", 7200, 512, 512, (), b""))
+        clip = await caller.hears()
+        assert (clip["type"], clip["reply_id"], clip["text"]) == ("speaking_clip", 1, "It is noon.")
+
+
+@pytest.mark.parametrize(
+    ("start", "mode", "told"),
+    [
+        ({"video": "off"}, "off", {"enabled": False}),
+        (
+            {"video": "stream"},
+            "stream",
+            {"enabled": True, "mode": "stream", "width": 512, "height": 512, "rate": 25},
+        ),
+        ({"avatar": "nobody"}, "off", {"enabled": False, "note": "There is no face nobody."}),
+    ],
+    ids=["off", "stream", "unknown face"],
+)
+async def test_a_start_that_chooses_otherwise_is_answered_with_the_mode(ring: Ring, start, mode, told):
+    seat = FakeLease()
+    async with ring(seat, video=drawing()) as caller:
+        await caller.hears_until("video_mode")
+        await caller.says("start", **start)
+        assert await caller.hears() == {"type": "video_mode", "epoch": 0, **told}
+        await caller.says("text", text="hi")
+        await seat.until(1)
+        assert seat.request is not None
+        assert seat.request.video == mode
+
+
+async def test_a_face_that_the_engine_does_not_draw_leaves_a_call_with_sound(ring: Ring):
+    seat = FakeLease()
+    other = msgspec.structs.replace(CARD, video=SpeechEngineStatus("ready", "x"), draws=("picture",))
+    async with ring(seat, video=drawing(other)) as caller:
+        await caller.hears_until("video_mode")
+        await caller.says("text", text="hi")
+        assert (await caller.hears())["enabled"] is False
+        await seat.until(1)
+        assert seat.request is not None
+        assert seat.request.video == "off"
 
 
 async def test_sound_alone_begins_a_call_of_few_words(ring: Ring):

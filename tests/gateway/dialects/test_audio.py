@@ -128,6 +128,18 @@ async def test_a_stream_of_events_has_the_sound_and_the_usage(connect: Connect) 
     assert answer.headers["duologue-ignored"] == "instructions"
 
 
+async def test_the_events_have_the_keys_of_a_mouth_where_they_are_asked_for(connect: Connect) -> None:
+    body = {"input": "one two", "response_format": "pcm", "mouth": True}
+    async with plain_http(Seats()) as client:
+        answer = await client.post(SPEECH, json=body | {"stream_format": "sse"})
+        whole = await client.post(SPEECH, json=body)
+    events = [json.loads(line[6:]) for line in answer.text.splitlines() if line]
+    assert [key[:2] for event in events for key in event.get("mouth", ())] == [[0, 80], [WORD, 80]]
+    assert "duologue-ignored" not in answer.headers
+    assert whole.headers["duologue-ignored"] == "mouth"
+    assert len(whole.content) == 2 * 2 * WORD
+
+
 @pytest.mark.parametrize(
     ("fields", "code", "param"),
     [

@@ -175,6 +175,7 @@ async def test_a_cancel_ends_the_running_request_with_what_was_sent(script: Any,
         assert script.running == 0
         assert (done["type"], done["finish_reason"], done["id"]) == ("done", "cancelled", 1)
         assert (done["text"], done["input_tokens"]) == ("".join(sent), 7)
+        assert done["timings"]["generate_ms"] > 0
         script.plays(*REPLY)
         await talker.asks(id=2)
         heard = await talker.hears_until("done")

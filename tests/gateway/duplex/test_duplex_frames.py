@@ -12,6 +12,7 @@ from duologue.values import call_events
 from duologue.values.audio import HEARD_RATE, SPOKEN_RATE
 from duologue.values.duplex import ChunkResult, HeardTurn
 from duologue.values.events import ReplyWord
+from duologue.values.mouth import MouthKey
 
 SECOND = HEARD_RATE
 
@@ -81,6 +82,30 @@ def test_a_reply_is_given_second_by_second_with_the_words_that_begin_in_each():
     assert not any(result.is_listen for result in (first, second, third))
     assert fourth.is_listen
     assert not fourth.end_of_turn
+
+
+def test_the_keys_of_a_mouth_are_given_once_with_the_place_of_the_sound_in_the_reply():
+    client = Client()
+    client.buffer.mouth = True
+    keys = (MouthKey(0), MouthKey(4800, 80))
+    client.buffer.take(
+        [
+            call_events.State(0, "speaking"),
+            call_events.ReplyAudioStarted(0, 1),
+            call_events.ReplyAudio(0, 1, sound(2.5), (), keys),
+        ]
+    )
+    first, second = client.sends(), client.sends()
+    assert (first.first, first.mouth) == (0, keys)
+    assert (second.first, second.mouth) == (SPOKEN_RATE, ())
+    client.buffer.take([call_events.ReplyAudio(0, 1, b"", (), keys), call_events.Cut(1, 1)])
+    assert client.sends().mouth == ()
+
+
+def test_a_client_that_draws_no_mouth_is_told_no_places():
+    client = Client()
+    client.buffer.take(saying(1, "One two.", 1))
+    assert client.sends().first is None
 
 
 def test_without_word_times_the_text_comes_with_its_sound():

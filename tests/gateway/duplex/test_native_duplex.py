@@ -201,7 +201,7 @@ async def test_it_is_recorded_with_both_sides_and_the_frames(serve: Any):
 
 
 async def test_a_lost_model_is_said_and_the_session_goes_on_in_another_seat(serve: Any):
-    from duologue.values.failures import WORKER_LOST
+    from duologue.values.events import WORKER_LOST
 
     first, second = Seat(), Seat()
     async with native(serve, first, second) as server, server.connect("omni_1") as caller:

@@ -18,6 +18,7 @@ from duologue.gateway.models.remembered import RememberedModels
 from duologue.gateway.workers.load_specs import load_specs
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.models.fit import Hardware
+from duologue.models.placement import Card
 from duologue.store.remembered_loads import RememberedLoads
 from duologue.values.requests import ModelCard
 
@@ -42,6 +43,9 @@ class Pool(StandIn):
         self.workers[status.worker] = status
         return status
 
+    def load_spec(self, name):
+        return self.added[int(name.removeprefix("worker_")) - 1]
+
     async def remove(self, name):
         await anyio.lowlevel.checkpoint()
         del self.workers[name]
@@ -60,9 +64,14 @@ class Bench:
         self.preferred: list[str] = []
         self.remembered = RememberedModels(self.preferred.append)
         self.loader = Loader(
-            self.pool, AvailableModels(settings, load_specs(settings)), self.probe, self.remembered
+            self.pool,
+            AvailableModels(settings, load_specs(settings)),
+            self.probe,
+            self.remembered,
+            lambda: self.cards,
         )
         self.memory = memory
+        self.cards: tuple[Card, ...] = ()
 
     def probe(self, folder: Path, processes):
         self.probes.append(list(processes))
@@ -201,6 +210,27 @@ async def test_too_little_memory_is_refused_with_the_figures_unless_forced(bench
     assert bench.probes == [[77]]
     assert bench.pool.added == []
     await bench.loader.load(LoadRequest("tiny", force=True))
+
+
+async def test_of_several_cards_a_model_is_loaded_on_the_one_with_room(bench):
+    bench.cards = (Card(0, "A", 2**30), Card(1, "B", 2**34))
+    load = await bench.loader.load(LoadRequest("tiny"))
+    assert (bench.pool.added[0].device, bench.pool.added[0].options["device"]) == ("cuda:1", "cuda:1")
+    bench.becomes(load.worker, "ready")
+    await steps(load)
+    bench.cards = (Card(0, "A", 2**34), Card(1, "B", 2**30))
+    await bench.loader.load(LoadRequest("other"))
+    assert bench.pool.added[1].device == "cuda:0"
+
+
+async def test_one_card_is_left_to_the_engine_and_not_looked_for_again(bench):
+    bench.cards = (Card(0, "A", 2**34),)
+    load = await bench.loader.load(LoadRequest("tiny"))
+    bench.becomes(load.worker, "ready")
+    await steps(load)
+    bench.cards = (Card(0, "A", 2**34), Card(1, "B", 2**34))
+    await bench.loader.load(LoadRequest("other"))
+    assert [spec.device for spec in bench.pool.added] == ["auto", "auto"]
 
 
 async def test_what_is_replaced_makes_room(bench):

@@ -6,7 +6,7 @@ from tests.support.store_fixtures import Clock, memory
 from duologue.errors import EngineFailed, NotFound, Problem, Unavailable
 from duologue.gateway.models.remembered import STOPPED_WHILE_LOADING, RememberedModels, RememberedRow
 from duologue.store.remembered_loads import RememberedLoads
-from duologue.values.failures import STOPPING
+from duologue.values.events import STOPPING
 
 __all__ = ["memory"]
 pytestmark = pytest.mark.anyio

@@ -142,7 +142,7 @@ async def test_other_servers_names_are_understood_and_their_other_fields_are_nam
 
 
 async def test_a_failure_is_the_last_event_or_the_answer_itself(loader):
-    loader.last = LoadState("loading", 0.25, EngineFailed("It broke.", code="load_failed"))
+    loader.last = LoadState("loading", 0.25, EngineFailed("It broke.", code="load_failed", status=500))
     async with client(loader) as http:
         streamed = await http.post("/v1/model/load", json={"name": "tiny"})
         whole = await http.post("/v1/model/load", json={"name": "tiny", "stream": False})

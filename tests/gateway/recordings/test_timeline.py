@@ -414,3 +414,25 @@ def test_in_a_native_call_the_sound_of_chunks_is_the_callers_and_its_replies_are
     assert recorded.caller[: 2 * 16000] == pcm(16000)
     [reply] = recorded.of("reply")
     assert (reply["reply"], reply["turn"]) == (3, 2)
+
+
+def test_the_sound_of_a_clip_is_recorded_as_far_as_it_was_heard():
+    timeline = Timeline(0.0, marks=True)
+    words = (ReplyWord("one", 0, 12_000, 0, 3), ReplyWord("two", 12_000, 24_000, 4, 7))
+    clip = call_events.SpeakingClip(0, 1, b"mp4", "one two", 24_000, 64, 64, words, ramp(0, 24_000))
+    timeline.server_sent([clip], 1.0)
+    timeline.client_sent(call_events.Played(1, 12_000), 1.5)
+    timeline.client_sent(call_events.Interrupt(1, 12_000), 1.5)
+    timeline.server_sent([call_events.Cut(1, 1)], 1.5)
+    piece = timeline.finish(3.0)
+    assert piece.reply[48_000 : 48_000 + 24_000] == ramp(0, 12_000)
+    assert not any(piece.reply[72_000:])
+    said = [entry["text"] for entry in piece.entries if entry["type"] in ("text", "word")]
+    assert said == ["one two", "one"]
+
+
+def test_a_clip_of_an_older_epoch_is_not_recorded():
+    timeline = Timeline(0.0, marks=False)
+    clip = call_events.SpeakingClip(0, 1, b"mp4", "one", 24_000, 64, 64, (), ramp(0, 24_000))
+    timeline.server_sent([call_events.Cut(1, 1), clip], 1.0)
+    assert not any(timeline.finish(3.0).reply)

@@ -10,8 +10,7 @@ from duologue.errors import QueueFull, Unavailable
 from duologue.gateway.scheduling.lease import Lease
 from duologue.gateway.scheduling.scheduler import Granted, Moved, Refused
 from duologue.gateway.workers.connection import Stream
-from duologue.values.events import Done, TextDelta
-from duologue.values.failures import STOPPING
+from duologue.values.events import STOPPING, Done, TextDelta
 from duologue.values.messages import user
 from duologue.values.requests import ChatRequest
 

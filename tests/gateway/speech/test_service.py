@@ -170,6 +170,7 @@ async def test_the_view_shows_what_there_is():
     assert (view["state"], view["default_voice"], view["languages"]) == ("ready", "high", ["en-US"])
     assert view["voices"][0] == {"name": "low", "language": "en", "description": "Low."}
     assert view["turn_end"]["standing"] == "absent"
+    assert (view["video"]["standing"], view["draws"]) == ("absent", [])
     assert view["speaker"] == {
         "standing": "ready",
         "engine": "scripted",

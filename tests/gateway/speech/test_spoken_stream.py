@@ -2,6 +2,7 @@
 
 import anyio
 import pytest
+from msgspec.structs import replace
 from tests.gateway.fake_seats import FakeGenerate, failed, words
 from tests.gateway.fake_voice_worker import WORD, Seats
 
@@ -39,6 +40,16 @@ async def test_the_text_is_spoken_and_the_end_comes_after_the_sound():
     assert [delta.words[0].text for delta in sound] == ["Hello,", "you."]
     assert isinstance(events[-1], Done)
     assert (seats.lent, problem, seats.requests) == (0, None, [REQUEST])
+
+
+async def test_the_keys_of_a_mouth_come_with_the_sound():
+    seats = Seats()
+    request = replace(REQUEST, mouth=True)
+    async with with_speech(
+        FakeGenerate(words("Hello, ", "you."))(ChatRequest((user("Hi"),))), SpeechService(seats), request
+    ) as reply:
+        events = [event async for batch in reply for _, event in batch]
+    assert [key.at for event in events if isinstance(event, AudioDelta) for key in event.mouth] == [0, WORD]
 
 
 async def test_a_reply_without_text_takes_no_seat():

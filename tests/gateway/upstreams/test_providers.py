@@ -4,7 +4,7 @@ from urllib.parse import urlsplit
 
 from duologue.config.settings import DISCOVER
 from duologue.gateway.upstreams.providers import KINDS, LOCAL, PORTS, PROVIDERS, is_hosted, title_of
-from duologue.values.upstream_url import parse_upstream_url, shown_url
+from duologue.models.upstream_url import parse_upstream_url, shown_url
 
 
 def test_the_address_of_each_service_is_the_base_of_its_api_and_uses_tls() -> None:

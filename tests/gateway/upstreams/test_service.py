@@ -16,6 +16,7 @@ from duologue.errors import BadRequest, Forbidden, NotFound, Problem
 from duologue.gateway.upstreams import service as service_module
 from duologue.gateway.upstreams import upstream_client
 from duologue.gateway.upstreams.service import UpstreamService
+from duologue.values.requests import RawFormat
 
 pytestmark = pytest.mark.anyio
 KEY = "sk-very-secret"
@@ -114,6 +115,30 @@ async def test_only_the_chosen_models_are_served_and_that_can_be_changed(
         assert pool.served() == {"box": ["b", "later"]}
         await service.change("box", chosen=None)
         assert pool.served() == {"box": ["a", "b"]}
+        assert len(pool.specs) == 1  # no worker was restarted for that
+
+
+async def test_how_long_a_server_is_waited_for_reaches_its_worker(
+    running: Running, server: ModelServer
+) -> None:
+    async with running() as (service, pool):
+        await add(service, server.url, timeouts={"idle_timeout": 5.0})
+        assert pool.specs[-1].options["idle_timeout"] == 5.0
+        await service.change("box", timeouts={"retries": 0})
+        assert pool.specs[-1].options["retries"] == 0
+        assert "idle_timeout" not in pool.specs[-1].options
+        assert len(pool.workers) == 1
+
+
+async def test_how_a_model_writes_is_known_with_the_model(running: Running, server: ModelServer) -> None:
+    async with running() as (service, pool):
+        await add(service, server.url)
+        await service.change("box", formats={"b": RawFormat("pythonic")})
+        (status,) = pool.workers.values()
+        assert {model.name: model.format for model in status.models} == {
+            "a": None,
+            "b": RawFormat("pythonic"),
+        }
         assert len(pool.specs) == 1  # no worker was restarted for that
 
 

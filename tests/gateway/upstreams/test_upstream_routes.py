@@ -192,6 +192,27 @@ async def test_an_admin_says_what_a_model_takes_where_its_server_does_not(
     assert await takes(modalities={"a": ["image"]}) == {"a": ["text", "image"], "b": None}
     assert (await http.get("/api/upstreams")).json()["upstreams"][0]["outputs"] == {"b": ["audio"]}
     assert (await http.patch("/api/upstreams/box", json={"outputs": {"b": ["text"]}})).status_code == 400
+    row = (await http.patch("/api/upstreams/box", json={"formats": {"b": {"opens_thoughts": True}}})).json()
+    assert row["formats"] == {"b": {"opens_thoughts": True}}
+    assert (await http.patch("/api/upstreams/box", json={"enabled": True})).json()["formats"] == row[
+        "formats"
+    ]
+    for writing in ({"opens": True}, "hermes", {"tool_format": "x" * 41}):
+        answer = await http.patch("/api/upstreams/box", json={"formats": {"b": writing}})
+        assert answer.status_code == 400, writing
     for wrong in ({"a": ["text"]}, {"a": ["smell"]}, {"": ["image"]}, {"a": "image"}, ["a"]):
         answer = await http.patch("/api/upstreams/box", json={"modalities": wrong})
+        assert answer.status_code == 400, wrong
+
+
+async def test_how_long_a_server_is_waited_for_is_said_with_it(
+    http: httpx.AsyncClient, server: ModelServer
+) -> None:
+    body = {"url": server.url, "name": "box", "timeouts": {"first_timeout": 5.5, "retries": 0}}
+    row = (await http.post("/api/upstreams", json=body)).json()
+    assert row["timeouts"] == {"first_timeout": 5.5, "retries": 0}
+    changed = await http.patch("/api/upstreams/box", json={"timeouts": {"idle_timeout": 2}})
+    assert changed.json()["timeouts"] == {"idle_timeout": 2}
+    for wrong in ({"idle_timeout": 0}, {"retries": 11}, {"retries": 0.5}, {"patience": 1}):
+        answer = await http.patch("/api/upstreams/box", json={"timeouts": wrong})
         assert answer.status_code == 400, wrong

@@ -11,8 +11,7 @@ from duologue.errors import Busy, Problem, Unavailable, WorkerLost
 from duologue.gateway.workers.connection import LeaseInbox, Stream, WorkerConnection
 from duologue.notifier import Notifier
 from duologue.values.call_events import Played
-from duologue.values.events import Done, Failed, TextDelta
-from duologue.values.failures import STOPPING, WORKER_LOST
+from duologue.values.events import STOPPING, WORKER_LOST, Done, Failed, TextDelta
 from duologue.values.messages import ImagePart, Message, user
 from duologue.values.requests import ChatRequest, Sampling
 from duologue.wire import worker_protocol

@@ -1,10 +1,13 @@
+from pathlib import Path
+
 import pytest
 from tests.support.tiny_model import TinyModel, write_tiny_model
 
 from duologue.config import Settings, load
 from duologue.errors import StartFailed
 from duologue.gateway.workers import load_specs as module
-from duologue.gateway.workers.load_specs import load_specs, voice_load_spec
+from duologue.gateway.workers.load_specs import load_specs, on_device, placed_beside, voice_load_spec
+from duologue.models.fit import memory_needed
 from duologue.models.placement import Card
 from duologue.models.voice_packs import SMART_TURN, find_pack
 
@@ -107,6 +110,22 @@ def test_a_packs_file_for_the_ends_of_turns_is_used_where_the_settings_ask_for_i
     assert turn_end(MODEL="mine.onnx")["model"] == "mine.onnx"
 
 
+def test_video_is_loaded_with_the_voice_unless_it_is_off(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "find_spec", lambda name: object())
+
+    def video(**environ):
+        environ = {f"DUOLOGUE_VIDEO__{name}": value for name, value in environ.items()}
+        settings = load(None, {"DUOLOGUE_VOICE__ENABLED": "true", **environ}, {"data": str(tmp_path)})
+        return voice_load_spec(settings).options["video"]
+
+    assert video() == {"engine": "portrait", "size": 512, "rate": 25}
+    assert video(ENABLED="false") == {}
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    assert video() == {}
+    assert video(ENABLED="true")["engine"] == "portrait", "who asks for it is told what is missing"
+    assert video(ENGINE="musetalk")["models"] == str(tmp_path / "models")
+
+
 GB = 1_000_000_000
 TWO_CARDS = (Card(0, "A", 24 * GB), Card(1, "B", 16 * GB))
 
@@ -151,6 +170,22 @@ def test_a_model_that_no_card_has_room_for_is_divided_and_the_log_says_so(tmp_pa
     several = Settings.model_validate({"data": tmp_path, "workers": [{}, {"device": "cpu"}]})
     assert workers(several, small) == [("worker_0", "auto", None), ("worker_1", "cpu", "cpu")]
     assert "duologue-mini needs" in caplog.text
+
+
+def test_a_model_that_is_loaded_later_goes_where_those_that_are_still_starting_leave_room(tmp_path):
+    [spec] = load_specs(settings(tmp_path))
+    assert placed_beside(spec, [], TWO_CARDS).device == "cuda:0"
+    assert placed_beside(spec, [], TWO_CARDS).options["device"] == "cuda:0"
+    needed = memory_needed(Path(str(spec.options["model"])).stat().st_size)
+    even = (Card(0, "A", 3 * needed), Card(1, "B", 3 * needed - 1))
+    starting = on_device(spec, "cuda:0")
+    assert placed_beside(spec, [], even).device == "cuda:0"
+    assert placed_beside(spec, [starting], even).device == "cuda:1"
+    assert placed_beside(spec, [starting, on_device(spec, "cuda:1")], even).device == "cuda:0"
+    assert placed_beside(starting, [], (Card(0, "A", 0), Card(1, "B", 24 * GB))) is starting, "it was named"
+    assert placed_beside(spec, [], TWO_CARDS[:1]).device == "auto", "there is nothing to choose"
+    [scripted] = load_specs(settings(tmp_path, engine="scripted"))
+    assert placed_beside(scripted, [starting], TWO_CARDS) is scripted
 
 
 def test_the_cards_are_listed_only_where_there_is_something_to_place(tmp_path):

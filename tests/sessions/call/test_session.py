@@ -7,6 +7,7 @@ from typing import Any
 
 import anyio
 import pytest
+from msgspec.structs import replace
 from tests.support.call_parts import (
     STEP,
     CallControls,
@@ -317,8 +318,8 @@ async def test_a_client_may_be_sent_as_much_ahead_as_it_asks_for():
 
 
 async def test_a_thousand_cancels_leave_nothing_stale_behind():
-    async with running_call(setup=PAGE) as talk:
-        cut = 0
+    async with running_call(setup=replace(PAGE, mouth=True)) as talk:
+        cut = keys = 0
         for number in range(1000):
             await talk.say(Typed(f"question {number}"))
             await talk.until(lambda: talk.of(ReplyRequested), 2)
@@ -328,10 +329,15 @@ async def test_a_thousand_cancels_leave_nothing_stale_behind():
             await talk.say(Interrupt())
             await talk.say(Text(reply, "Too late for this."))
             cut += len(talk.of(Cut))
+            # The keys of the mouth come with the sound, so that none is of a reply that was cut before.
+            found = [key for sound in talk.of(ReplyAudio) for key in sound.mouth]
+            assert all(one.at < other.at for one, other in pairwise(found))
+            keys += len(found)
             talk.events.clear()
         await talk.be_quiet(1)
         assert talk.stale == []
     assert cut == 1000
+    assert keys > 1000
 
 
 # ---- waiting, and what goes wrong

@@ -211,7 +211,7 @@ async def test_a_format_the_engine_cannot_keep_is_refused():
 async def test_an_engine_failure_keeps_what_was_said_and_ends_with_its_sentence():
     heard = await ask(user("/say half\n/fail out of paper"))
     assert text(heard) == "half"
-    assert heard[-1] == Failed("scripted_failure", "out of paper", 500)
+    assert heard[-1] == Failed("scripted_failure", "out of paper", 503)
 
 
 async def test_a_cancelled_turn_says_nothing_more():
@@ -241,6 +241,43 @@ async def test_a_continued_message_is_left_open():
     left_open = template.render_open((user("/say more"), assistant("Once upon")), thinking=None, now=NOW)
     assert left_open.endswith("Once upon")
     assert prefilled.input == len(left_open.encode())
+
+
+async def test_the_beginning_of_a_reply_is_written_into_the_prompt_and_not_repeated():
+    heard = await ask(user("/say more"), prefix="Once ")
+    plain = await ask(user("/say more"))
+    prefilled, usual = (
+        next(event for event in events if isinstance(event, Prefilled)) for events in (heard, plain)
+    )
+    assert prefilled.input == (usual.input or 0) + len("Once ")
+    assert text(heard) == text(plain)
+
+
+async def test_a_beginning_may_open_a_thought():
+    heard = await ask(user("/say hm</think>Yes."), prefix="<think>")
+    assert (thought(heard), text(heard)) == ("hm", "Yes.")
+
+
+async def test_a_prompt_may_leave_out_that_the_assistants_turn_begins():
+    heard = await ask(user("/say more"), generation_prompt=False)
+    template = ScriptedEngine().template.chat
+    head = template.render((user("/say more"),), generation_prompt=False, thinking=None, now=NOW)
+    assert next(event for event in heard if isinstance(event, Prefilled)).input == len(head.encode())
+
+
+@pytest.mark.parametrize(
+    ("more", "param"),
+    [({"prefix": "Once"}, "response_prefix"), ({"generation_prompt": False}, "add_generation_prompt")],
+)
+async def test_a_model_that_takes_messages_has_no_prompt_to_write_into(more, param):
+    [failed] = await ask(user("hi"), engine=ScriptedChatEngine("m"), **more)
+    assert (failed.code, failed.param, failed.status) == ("unsupported", param, 400)
+
+
+async def test_a_thought_may_be_limited_to_a_number_of_tokens(two_tokens):
+    heard = await ask(user(THINKS), thinking_tokens=2)
+    assert (thought(heard).strip(), text(heard)) == ("one two", "Four.")
+    assert thought(await ask(user(THINKS), thinking_tokens=3, effort="low")).strip() == "one two three"
 
 
 @pytest.mark.system
@@ -281,6 +318,15 @@ async def test_a_chat_engine_is_relayed_with_what_it_ignores():
 
 
 LONG = "Once upon a time there was a server. " * 20
+
+
+async def test_what_a_template_says_ends_a_reply_ends_it_beside_the_stops_of_the_request():
+    engine = ScriptedEngine("m")
+    engine.template = ScriptedTemplate("{% set stop_strings = ['<end>'] %}" + TEMPLATE)
+    heard = await ask(user("/say one <end> two"), engine=engine)
+    assert (text(heard), heard[-1].stop) == ("one ", "<end>")
+    heard = await ask(user("/say one STOP two <end>"), engine=engine, stop=("STOP",))
+    assert (text(heard), heard[-1].stop) == ("one ", "STOP")
 
 
 async def test_what_was_read_ahead_is_not_read_again_and_nothing_was_written():
@@ -472,7 +518,7 @@ async def test_a_reply_is_held_to_a_shape_or_to_a_format():
     calling = await held_to()
     assert calling.grammar.trigger in calling.preserved
     answering = await held_to(format=JSON, tool_choice="none", thinking=False)
-    assert (answering.format, answering.grammar) == (JSON, None)
+    assert (answering.format, answering.grammar.trigger) == (None, "")
     either = await held_to(format=JSON)
     assert (either.format, either.grammar.trigger) == (None, "")
 
@@ -497,6 +543,17 @@ async def test_a_call_that_goes_round_in_circles_is_cut():
     assert heard[-1].usage.output < 10_000
     events = await ask(user("/repeat 1000  and on"), tools=(CLOCK,))
     assert (text(events), events[-1].finish) == (" and on" * 1000, "stop")
+
+
+@pytest.mark.parametrize("tools", [(), (CLOCK,)])
+async def test_content_of_a_format_that_goes_round_in_circles_is_cut_and_no_complete_answer(tools):
+    """A grammar allows anything inside a string but leaving it: a small model never did."""
+    circles = '/say {"title": "so\n/repeat 20000  and on\n/say "}'
+    heard = await ask(user(circles), engine=Held(), format=OutputFormat("json_object"), tools=tools)
+    assert heard[-1].finish == "length"
+    assert heard[-1].usage.output < 10_000
+    assert text(heard).startswith('{"title": "so and on and on')
+    assert not text(heard).endswith("}")
 
 
 LONG = "Tell me more about it. " * 20

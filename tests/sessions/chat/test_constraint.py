@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.support.gbnf import admits
 
-from duologue.sessions.chat.constraint import offered_tools, reply_grammar
-from duologue.text.output.channels import ReasoningTags
+from duologue.errors import BadRequest, Unsupported
+from duologue.sessions.chat.constraint import check_constraint, offered_tools, reply_grammar
+from duologue.text.output.reasoning_tags import ReasoningTags
 from duologue.text.output.reply_grammar import ReplyGrammar
 from duologue.values.messages import Tool, user
 from duologue.values.requests import ChatRequest, OutputFormat
@@ -94,9 +95,9 @@ def test_a_thought_comes_first_where_one_may_come() -> None:
     assert not admits(grammar.text, thought)
 
 
-def test_a_format_alone_is_left_to_the_engine_unless_something_is_thought() -> None:
-    assert shaped(format=YES, tools=(), tags=None) is None
-    assert shaped(format=YES, tools=(), no_more_thoughts=True) is None
+def test_a_format_has_our_grammar_with_thoughts_and_without() -> None:
+    for asked in ({"tags": None}, {"no_more_thoughts": True}):
+        assert admits(text(format=YES, tools=(), **asked), '{"yes": true}')
     assert admits(text(format=YES, tools=()), '<think>Well.</think>{"yes": true}')
 
 
@@ -104,10 +105,57 @@ def test_a_format_alone_is_left_to_the_engine_unless_something_is_thought() -> N
     "format",
     [
         OutputFormat("grammar", grammar='root ::= "yes"'),
-        OutputFormat("json_schema", schema={"type": "string", "pattern": "^yes$"}),
+        OutputFormat("json_schema", schema={"type": "string", "pattern": "^(?=y)yes$"}),
         OutputFormat("json_schema"),
     ],
     ids=str,
 )
 def test_what_our_grammar_cannot_promise_is_left_to_the_engine(format: OutputFormat) -> None:
     assert shaped(format=format) is None
+
+
+REGEX = OutputFormat("regex", pattern="(?!a)b", param="guided_regex")
+LOOSE = OutputFormat("json_schema", schema={"not": {"type": "string"}})
+GRAMMAR = OutputFormat("grammar", grammar='root ::= "yes"', param="grammar_string")
+
+
+@pytest.mark.parametrize(
+    ("asked", "param", "says"),
+    [
+        ({"format": REGEX, "tools": ()}, "guided_regex", "look-around"),
+        ({"format": LOOSE}, "response_format", "this schema cannot be kept together with tools"),
+        ({"format": LOOSE, "tools": (), "thinking": True}, "response_format", "together with thinking"),
+        ({"format": GRAMMAR}, "grammar_string", "a grammar cannot be kept together with tools"),
+        ({"format": YES, "tool_choice": "required"}, "response_format", "mutually exclusive"),
+        (
+            {"tools": (Tool("f", "", {"properties": {"a": {"not": {}}}}, strict=True),)},
+            "tools[0].function.strict",
+            "keywords that cannot be enforced",
+        ),
+    ],
+    ids=str,
+)
+def test_what_no_reply_can_be_held_to_is_refused(asked: dict[str, object], param: str, says: str) -> None:
+    request = ChatRequest(**{"messages": (user("hi"),), "tools": (CLOCK,), **asked})  # type: ignore[arg-type]
+    with pytest.raises((BadRequest, Unsupported), match=says) as error:
+        check_constraint(request, "hermes")
+    assert (error.value.param, error.value.status) == (param, 400)
+
+
+def test_what_can_be_held_is_not_refused() -> None:
+    strict = Tool("f", "", {"properties": {"a": {"type": "string", "pattern": "^x[0-9]+$"}}}, strict=True)
+    pattern = OutputFormat("json_schema", schema={"type": "string", "pattern": "^yes$"})
+    for asked in (
+        {"tools": (strict,)},
+        {"format": pattern, "tools": (CLOCK,), "thinking": True},
+        {"format": LOOSE, "tools": ()},
+        {"format": GRAMMAR, "tools": (CLOCK,), "tool_choice": "none"},
+    ):
+        check_constraint(ChatRequest((user("hi"),), **asked), "hermes")
+
+
+def test_a_pattern_stands_beside_a_thought_and_calls() -> None:
+    pattern = OutputFormat("json_schema", schema={"type": "string", "pattern": "^yes$"})
+    for written in ('<think>Well.</think>"yes"', '"yes"', CALL):
+        assert admits(text(format=pattern), written)
+    assert not admits(text(format=pattern), '"no"')

@@ -433,10 +433,49 @@ async def test_push_to_talk_hears_only_while_the_button_is_down(script):
     assert samples(sound.pcm) / 16_000 == pytest.approx(2.5, abs=0.2)
 
 
-async def test_an_announcement_is_not_in_the_models_own_words():
-    async with native_talk(setup=msgspec.structs.replace(NATIVE, greeting="Hello.")) as talk:
+GREETED = msgspec.structs.replace(NATIVE, greeting="Good morning to you.")
+
+
+@pytest.mark.parametrize("decides", [True, False])
+async def test_the_greeting_and_announcements_are_said_by_the_model_before_it_answers(decides):
+    async with native_talk(DuplexScript(decides=decides), GREETED) as talk:
+        player = Player(talk)
+        while len(talk.said) < 1:
+            await player.play(1)
+        await talk.say(Speak("Tea is ready."))
+        while len(talk.said) < 2:
+            await player.play(1)
+        await talk.speak(1.0)
+        while len(talk.said) < 3:
+            await player.play(1)
+    assert talk.said[:2] == ["Good morning to you.", "Tea is ready."]
+    assert talk.said[2].startswith("heard")
+    assert [event.reply for event in talk.of(ReplyBegun)] == [1, 2, 3]
+    assert not talk.of(CallProblem)
+    assert not talk.stale
+
+
+@pytest.mark.parametrize("decides", [True, False])
+async def test_a_caller_who_talks_over_the_greeting_is_answered_and_the_rest_of_it_is_not_said(decides):
+    async with native_talk(DuplexScript(decides=decides), GREETED) as talk:
+        await talk.until(lambda: talk.of(ReplyAudioStarted))
+        await Player(talk).play(0.4)
+        await talk.speak(1.5)
+        assert talk.of(Cut) == [Cut(1, 1)]
+        player = Player(talk)
+        while len(talk.said) < 2:
+            await player.play(1)
+    assert GREETED.greeting.startswith(talk.said[0])
+    assert talk.said[0] != GREETED.greeting
+    assert talk.said[1].startswith("heard")
+
+
+async def test_a_model_that_says_only_its_own_words_is_told_of():
+    async with native_talk(DuplexScript(recites=False), GREETED) as talk:
         await talk.say(Speak("Tea."))
+        await talk.be_quiet(1)
     assert [problem.code for problem in talk.of(CallProblem)] == ["unsupported", "unsupported"]
+    assert not talk.of(ReplyBegun)
 
 
 # ---- beginnings and ends

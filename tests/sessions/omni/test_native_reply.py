@@ -3,11 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from duologue.engines.scripted.speaker import tone
 from duologue.sessions.omni.native_reply import NativeReply
 from duologue.turns.playout import Playout
 from duologue.values.events import ReplyWord
 
 SECOND = bytes(2 * 24_000)
+TONE = tone(220, 24_000)
 
 
 def test_the_words_of_a_unit_share_its_sound_by_their_letters():
@@ -33,6 +35,25 @@ def test_a_word_at_the_end_of_a_unit_is_whole_where_the_next_begins_with_a_space
     assert (day.text, day.end) == ("day", 48_000)
     assert reply.complete
     assert reply.finished
+
+
+def test_the_mouth_follows_the_letters_of_each_unit():
+    reply = NativeReply(1, mouth=True, language="en")
+    reply.add("bump bo", TONE)
+    first = reply.take(24_000).mouth
+    reply.add("mb.", TONE, last=True)
+    keys = (*first, *reply.take(24_000).mouth, *reply.keys())
+    assert [key.at for key in keys] == sorted({key.at for key in keys})
+    assert first
+    assert first[-1].at < 24_000
+    assert max(key.press for key in keys if key.at >= 24_000) == 100
+    assert keys[-1].press == 0
+
+
+def test_a_silent_unit_leaves_the_mouth_shut():
+    reply = NativeReply(1, mouth=True, language="en")
+    reply.add("bump ", SECOND, last=True)
+    assert (reply.take(24_000).mouth, reply.keys()) == ((), ())
 
 
 def test_text_waits_for_its_sound():

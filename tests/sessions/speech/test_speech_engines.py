@@ -21,6 +21,12 @@ def test_what_is_not_there_is_a_sentence(ask):
     assert missing.value.message.endswith("is unavailable.")
 
 
+def test_video_is_not_needed_and_what_is_missing_is_a_sentence():
+    with pytest.raises(Unavailable, match=r"video\.enabled") as missing:
+        engines().require_video()
+    assert missing.value.code == "video_unavailable"
+
+
 def test_why_something_is_not_there_is_said():
     parts = SpeechEngines(VadBatcher(Inline()), reasons={"speaker": "The speaker espeak is not installed."})
     with pytest.raises(Unavailable, match="espeak is not installed"):

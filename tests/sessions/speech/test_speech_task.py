@@ -44,6 +44,15 @@ async def test_a_text_is_sound_with_its_words_and_its_length():
     ]
 
 
+async def test_the_keys_of_a_mouth_come_where_they_are_asked_for():
+    *sounds, _ = await spoken(SpeechRequest("Maybe people. Up.", mouth=True))
+    keys = [key for sound in sounds for key in sound.mouth]
+    assert [key.at for key in keys] == sorted({key.at for key in keys})
+    assert sum(key.press == 100 for key in keys) >= 4
+    assert keys[-1].open == keys[-1].press == 0
+    assert not any(sound.mouth for sound in (await spoken(SpeechRequest("Maybe.")))[:-1])
+
+
 async def test_an_open_request_is_spoken_as_its_text_comes():
     controls = CallControls()
     events = []

@@ -1,15 +1,18 @@
 """A reply's text on its way to sound."""
 
 from contextlib import asynccontextmanager
+from itertools import pairwise
 
 import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
+from duologue.engines.contracts import SpeechChunk
 from duologue.engines.scripted.speaker import ScriptedSpeaker
 from duologue.errors import EngineFailed
 from duologue.sessions.speech.clip_cache import VoiceStyle
 from duologue.sessions.speech.synthesis import AHEAD, GIVES_UP, LONGEST, SpokenReply, voice_style
+from duologue.values.mouth import Phone, mouth_at
 from duologue.values.speech import Voice
 
 pytestmark = pytest.mark.anyio
@@ -34,12 +37,13 @@ class SynthesisTask:
 
 
 @asynccontextmanager
-async def synthesising(speaker=None):
+async def synthesising(speaker=None, mouth=False):
     task = SynthesisTask(None)
     task.reply = SpokenReply(
         1,
         speaker or ScriptedSpeaker(),
         VoiceStyle(),
+        mouth=mouth,
         on_change=lambda reply, words: task.words.extend(words),
         on_failure=lambda reply, problem: task.problems.append(problem),
     )
@@ -47,6 +51,39 @@ async def synthesising(speaker=None):
         tasks.start_soon(task.reply.synthesise)
         yield task
         tasks.cancel_scope.cancel()
+
+
+async def test_the_mouth_follows_the_phones_of_the_voice_or_else_the_letters_of_its_words():
+    keys = []
+    for timed in (True, False):
+        async with synthesising(ScriptedSpeaker(timed=timed), mouth=True) as task:
+            await task.write("Bob, my papa. ", last=True)
+            piece = task.reply.take(10**9)
+        keys.append((*piece.mouth, *task.reply.keys()))
+    told, guessed = keys
+    assert sum(key.press == 100 for key in told) >= 5
+    assert sum(key.press == 100 for key in guessed) >= 5
+    assert all(one.at < other.at for one, other in pairwise(told))
+    assert all(one.at < other.at for one, other in pairwise(guessed))
+
+
+async def test_the_phones_of_the_voice_count_where_it_reports_them():
+    class Hums(ScriptedSpeaker):
+        @asynccontextmanager
+        async def speak(self, clause, **how):
+            async def hum():
+                async with ScriptedSpeaker.speak(self, clause) as chunks:
+                    async for chunk in chunks:
+                        word = chunk.words[0]
+                        yield SpeechChunk(chunk.pcm, chunk.words, (Phone("m", word.start, word.end),))
+
+            yield hum()
+
+    async with synthesising(Hums(), mouth=True) as task:
+        await task.write("Sing a song. Do. ", last=True)
+        piece = task.reply.take(10**9)
+    keys = (*piece.mouth, *task.reply.keys())
+    assert all(mouth_at(keys, word.start + WORD * 2 // 5).press == 1.0 for word in piece.words)
 
 
 async def test_a_sentence_becomes_sound_with_its_words_where_they_are_written():

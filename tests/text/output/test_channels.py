@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from duologue.text.output.channels import PIECE, ChannelSplitter, ReasoningTags
+from duologue.text.output.channels import PIECE, ChannelSplitter
 from duologue.text.output.parsed import ParsedReply, joined
-from duologue.text.toolcalls import tool_format
+from duologue.text.output.reasoning_tags import ReasoningTags
+from duologue.text.toolcalls.catalogue import tool_format
 from duologue.values.events import Delta, ReasoningDelta, TextDelta, ToolCallDelta
 
 CALL = '<tool_call>\n{"name": "f", "arguments": {"a": "x"}}\n</tool_call>'
@@ -129,8 +130,19 @@ def test_an_empty_span_gives_no_reasoning(blank: str) -> None:
     assert said(f"<think>{blank}</think>Hi") == ("", "Hi", [])
 
 
-def test_whitespace_behind_reasoning_comes_out_with_the_answer() -> None:
-    assert said("<think>hm</think>\n\nHi") == ("hm", "\n\nHi", [])
+@pytest.mark.parametrize(
+    ("raw", "content"),
+    [
+        ("<think>hm</think>\n\nHi", "Hi"),
+        ("<think>hm</think>\n \n    a = 1", "    a = 1"),
+        ("<think>hm</think> Hi", " Hi"),
+        ("\n\n<think>hm</think>\nHi", "Hi"),
+        ("Oh,<think>hm</think>\nhi", "Oh,\nhi"),
+        ("\n\nHi", "\n\nHi"),
+    ],
+)
+def test_blank_lines_between_a_thought_and_the_answer_are_dropped(raw: str, content: str) -> None:
+    assert said(raw)[1] == content
 
 
 def test_whitespace_behind_reasoning_is_dropped_when_nothing_follows() -> None:
@@ -213,7 +225,7 @@ def test_a_call_inside_reasoning_is_collected_and_ends_it() -> None:
 
 
 def test_the_closing_marker_that_comes_after_such_a_call_is_dropped() -> None:
-    assert said(f"<think>hm{CALL}</think>\n\nDone") == ("hm", "\n\nDone", [("f", ARGUMENTS)])
+    assert said(f"<think>hm{CALL}</think>\n\nDone") == ("hm", "Done", [("f", ARGUMENTS)])
 
 
 def test_prose_about_the_marker_inside_reasoning_stays_reasoning() -> None:
@@ -235,7 +247,7 @@ def test_without_format_and_tags_everything_is_content_at_once() -> None:
 
 
 def test_a_closing_marker_of_calls_on_its_own_does_not_leak() -> None:
-    assert said(CALL + "</tool_call>\nHi") == ("", "\nHi", [("f", ARGUMENTS)])
+    assert said(CALL + "</tool_call>\nHi") == ("", "Hi", [("f", ARGUMENTS)])
 
 
 def test_prose_about_the_markers_is_given_back_whole() -> None:

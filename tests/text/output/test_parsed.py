@@ -16,7 +16,7 @@ RAW = '<think>hm</think>\n\nA\n<tool_call>\n{"name": "f", "arguments": {"n": 1.1
 def test_a_reply_by_channels(chunk: int) -> None:
     assert parse(RAW, "hermes", chunk=chunk) == {
         "reasoning": "hm",
-        "content": "\n\nA",
+        "content": "A",
         "tool_calls": [{"name": "f", "arguments": {"n": 1.1}}],
     }
 

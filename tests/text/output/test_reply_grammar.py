@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.support.gbnf import admits
 
-from duologue.text.output.channels import ReasoningTags
 from duologue.text.output.parsed import parse_reply
+from duologue.text.output.reasoning_tags import ReasoningTags
 from duologue.text.output.reply_grammar import (
     MAX_CACHED,
     MAX_GRAMMAR,
@@ -17,6 +17,7 @@ from duologue.text.output.reply_grammar import (
     optional_tool_calls,
 )
 from duologue.values.messages import Tool
+from duologue.values.requests import OutputFormat
 
 WEATHER = Tool(
     "weather",
@@ -132,7 +133,7 @@ def test_names_of_tools_mean_themselves() -> None:
 def test_json_of_a_schema_may_come_behind_a_thought_and_where_calls_are_offered_too() -> None:
     rain = '{"rain": "yes"}'
     for calls in (None, CALLS):
-        grammar = constrained_reply(calls, ANSWER, THINKS)
+        grammar = constrained_reply(calls, OutputFormat("json_schema", schema=ANSWER), THINKS)
         assert grammar is not None
         assert admits(grammar.text, rain)
         assert admits(grammar.text, f"<think>It pours.</think>\n{rain}")
@@ -144,12 +145,12 @@ def test_json_of_a_schema_may_come_behind_a_thought_and_where_calls_are_offered_
 @pytest.mark.parametrize(
     "schema",
     [
-        {"type": "string", "pattern": "a+"},
-        {"type": "array", "items": {"type": "integer", "minimum": 3}},
+        {"type": "string", "pattern": "(?=a)"},
+        {"type": "string", "pattern": "a+", "maxLength": 3},
+        {"type": "array", "items": {"type": "integer"}, "uniqueItems": True},
         {"type": "object", "properties": {"a": {"not": {}}}},
-        {"type": "object", "properties": {"a": {}}, "additionalProperties": True},
-        {"type": "object", "properties": {"a": {}}, "required": ["b"]},
-        {"type": "object", "required": ["b"]},
+        {"type": "object", "properties": {"é": {}}, "additionalProperties": True},
+        {"type": "object", "minProperties": 2},
         {"oneOf": [{"type": "string"}, {"const": "a"}]},
         {"$ref": "#/nowhere"},
         {"type": "wibble"},
@@ -157,5 +158,29 @@ def test_json_of_a_schema_may_come_behind_a_thought_and_where_calls_are_offered_
     ids=str,
 )
 def test_a_schema_that_cannot_be_held_to_as_a_whole_is_not_promised(schema: dict[str, object]) -> None:
-    assert constrained_reply(CALLS, schema, None) is None
-    assert constrained_reply(CALLS, {"type": "array", "items": schema}, THINKS) is None
+    assert constrained_reply(CALLS, OutputFormat("json_schema", schema=schema), None) is None
+    assert (
+        constrained_reply(
+            CALLS, OutputFormat("json_schema", schema={"type": "array", "items": schema}), THINKS
+        )
+        is None
+    )
+
+
+@pytest.mark.parametrize(
+    ("format", "good", "bad"),
+    [
+        (OutputFormat("regex", pattern="[0-9]{3}|no+"), ("123", "noo"), ("12", "1234", "nn")),
+        (OutputFormat("choice", choices=("yes", 'a "b"')), ("yes", 'a "b"'), ("ye", "yes ")),
+    ],
+    ids=["regex", "choice"],
+)
+def test_a_pattern_and_a_choice_are_the_whole_content(
+    format: OutputFormat, good: tuple[str, ...], bad: tuple[str, ...]
+) -> None:
+    grammar = constrained_reply(None, format, THINKS)
+    assert grammar is not None
+    for text in good:
+        assert admits(grammar.text, text)
+        assert admits(grammar.text, f"<think>Hm.</think>{text}")
+    assert not any(admits(grammar.text, text) for text in bad)

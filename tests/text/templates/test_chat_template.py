@@ -7,7 +7,7 @@ from datetime import datetime
 import pytest
 
 from duologue.errors import BadRequest, Unsupported
-from duologue.text.output.channels import ReasoningTags
+from duologue.text.output.reasoning_tags import ReasoningTags
 from duologue.text.templates.chat_template import ChatTemplate, in_call_order
 from duologue.text.templates.chatml import CHATML
 from duologue.text.templates.media_places import cut_at_places, with_places
@@ -145,6 +145,24 @@ def test_a_tools_answer_has_the_name_of_its_call() -> None:
     call = Message("assistant", tool_calls=CALLS)
     answer = Message("tool", (TextPart("42"),), tool_call_id="two")
     assert show("{{ messages[1].name }} {{ messages[1].tool_call_id }}", call, answer) == "g two"
+
+
+MISTRAL = """\
+[TOOL_CALLS]
+{%- for message in messages %}{% for call in message.tool_calls or [message] %}
+    {%- set id = call.id or call.tool_call_id %}
+    {%- if id | length != 9 %}{{ raise_exception("Tool call IDs should have length 9!") }}{% endif %} {{ id }}
+{%- endfor %}{% endfor %}"""
+
+
+@pytest.mark.parametrize("id", ["abc123xyz", "call_0123456789abcdef01234567", "0", "abc-123-x"])
+def test_mistrals_templates_get_ids_of_nine_characters(id: str) -> None:
+    call = Message("assistant", (), tool_calls=(ToolCall(id, "f", "{}"),))
+    answer = Message("tool", (TextPart("42"),), tool_call_id=id)
+    _, first, second = show(MISTRAL, call, answer).split(" ")
+    assert first == second
+    assert first.isalnum()
+    assert (first == id) == (id == "abc123xyz")
 
 
 def test_answers_of_tools_come_in_the_order_of_their_calls() -> None:
@@ -469,3 +487,28 @@ def test_an_empty_message_has_no_parts() -> None:
         (user("a"), Message("assistant")), generation_prompt=False, thinking=None, now=NOW
     )
     assert prompt == "a[/INST][/INST]"
+
+
+def test_the_stop_strings_that_a_template_sets_are_known() -> None:
+    source = "{%- set stop_strings = ['<end>', 'User:', ''] -%}{{ messages[0].content }}"
+    assert ChatTemplate(source).facts.stop_strings == ("<end>", "User:")
+    assert ChatTemplate("{% set stop_strings = '<end>' %}").stop_strings == ("<end>",)
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["", "{% set stop_strings = messages %}", "{% set stop_strings = 7 %}", "{% set stops = ['a'] %}"],
+)
+def test_stop_strings_that_are_no_texts_are_none(source: str) -> None:
+    assert ChatTemplate(source).stop_strings == ()
+
+
+def test_a_template_finds_every_special_token_by_its_name() -> None:
+    source = "{{ bos_token }}{{ pad_token }}{{ unk_token }}{{ messages[0].content }}{{ eos_token }}"
+    template = ChatTemplate(source, bos="<s>", eos="</s>", special={"pad_token": "<p>", "unk_token": "<u>"})
+    prompt = template.render([user("hi")], generation_prompt=True, thinking=None, now=NOW)
+    assert prompt == "<s><p><u>hi</s>"
+    mine = template.render(
+        [user("hi")], generation_prompt=True, thinking=None, variables={"pad_token": "!"}, now=NOW
+    )
+    assert mine == "<s>!<u>hi</s>"

@@ -27,6 +27,9 @@ class Heard:
     def reject(self, text: str, at: int) -> None:
         raise AssertionError("an object gives nothing back itself")
 
+    def enter(self, channel: str) -> None:
+        raise AssertionError("an object changes no channel")
+
 
 def made() -> tuple[Heard, ToolCallObject]:
     heard = Heard()

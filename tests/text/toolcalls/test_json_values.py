@@ -63,3 +63,40 @@ def test_what_only_begins_like_a_marker_does_not(size: int) -> None:
 )
 def test_is_json_is_strict_and_reads_no_number(text: str, valid: bool) -> None:
     assert is_json(text) is valid
+
+
+@given(
+    value=VALUES.map(lambda value: {"a": value}), size=st.integers(1, 9), spaces=st.sampled_from([None, 1])
+)
+def test_the_short_way_and_the_long_one_end_at_the_same_place(
+    value: object, size: int, spaces: int | None
+) -> None:
+    text = json.dumps(value, indent=spaces, ensure_ascii=False)
+    scanner, at = ValueScanner(Markers(("</x>",))), 0
+    written = f"{text}, more"
+    while scanner.state == "more":
+        piece = written[at : at + size]
+        if scanner.follow(piece):
+            at += len(piece)
+        else:
+            at += scanner.scan(piece, 0)[1]
+    assert written[:at] == text
+
+
+@pytest.mark.parametrize(
+    ("before", "text"),
+    [
+        ("{", "}"),
+        ("{", " </x>"),
+        ('{"a": "', "\n"),
+        ('{"a": "', "x\\"),
+        ('{"a": "\\', '"'),
+        ("{", "\\"),
+        ("1", "1"),
+        ('"', "a"),
+    ],
+)
+def test_what_needs_a_closer_look_is_left_untouched(before: str, text: str) -> None:
+    scanner = ValueScanner(Markers(("</x>",)))
+    scanner.scan(before, 0)
+    assert not scanner.follow(text)

@@ -34,6 +34,11 @@ def test_a_number_beyond_what_a_worker_can_be_sent_is_refused(kind: str, fields:
         said(kind, **fields)
 
 
+def test_a_client_that_draws_a_mouth_asks_for_its_keys():
+    assert said("start", features=["mouth"]).setup.mouth
+    assert not said("start", features=["pause"]).setup.mouth
+
+
 def test_a_start_says_how_the_call_is_to_be():
     start = said(
         "start",

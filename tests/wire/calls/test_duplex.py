@@ -13,6 +13,7 @@ from duologue.values.call_events import OmniSetup
 from duologue.values.duplex import ChunkArrival, ChunkResult, HeardTurn
 from duologue.values.events import Queued
 from duologue.values.messages import AudioPart, ImagePart
+from duologue.values.mouth import MouthKey
 from duologue.values.requests import ModelCard, Sampling
 from duologue.wire.calls import duplex
 
@@ -213,6 +214,15 @@ def test_a_reply_names_the_turn_it_answers_whatever_was_said_meanwhile():
     assert (result["reply_id"], result["turn_id"]) == (5, 2)
     assert result["transcripts"] == [{"turn_id": 3, "text": "Well"}]
     assert "held" not in result
+
+
+def test_a_result_has_the_keys_of_a_mouth_where_they_are_asked_for():
+    assert decode("prepare", mouth=True).mouth
+    answer = ChunkResult(
+        1, 0.0, ChunkArrival(0.0, True), reply=5, first=24_000, mouth=(MouthKey(25_000, 30),)
+    )
+    result = json.loads(duplex.result_message(answer, 0.0, 0.0))
+    assert (result["first_sample"], result["mouth"]) == (24_000, [[25_000, 30, 0, 0, 0, 0]])
 
 
 def test_a_reply_on_hold_is_said_to_be():

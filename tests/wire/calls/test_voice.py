@@ -10,6 +10,7 @@ from duologue.values import call_events
 from duologue.values.conversations import CLIENT, Approval, StoredMessage, TextContent, ToolCallRecord
 from duologue.values.events import Queued, ReplyWord
 from duologue.values.messages import ToolCall
+from duologue.values.mouth import MouthKey
 from duologue.wire.calls import voice
 
 
@@ -88,6 +89,19 @@ def test_captions_come_before_their_sound_in_milliseconds():
     messages = told(call_events.ReplyAudioStarted(0, 1), sound)
     assert types(messages) == ["audio_start", "caption", "sound"]
     assert messages[1]["words"] == [{"text": "Hello", "start_ms": 100, "end_ms": 500, "at": 0, "to": 5}]
+
+
+def test_the_keys_of_the_mouth_come_before_their_sound_and_are_dropped_with_it():
+    sound = call_events.ReplyAudio(0, 1, b"\0\0", (), (MouthKey(0), MouthKey(960, 80, 10)))
+    messages = told(call_events.ReplyAudioStarted(0, 1), sound)
+    assert types(messages) == ["audio_start", "mouth", "sound"]
+    assert messages[1] == {
+        "type": "mouth",
+        "epoch": 0,
+        "reply_id": 1,
+        "keys": [[0, 0, 0, 0, 0, 0], [960, 80, 10, 0, 0, 0]],
+    }
+    assert types(told(sound, call_events.Cut(1, 1))) == ["interrupt"]
 
 
 def test_nothing_stale_leaves_even_when_the_interruption_came_with_it():

@@ -1,12 +1,14 @@
 // All texts of the page. A language with a missing text does not compile.
 import type { AdminWords } from "./en/settings/admin";
 import type { ApprovalWords } from "./en/chat/approvals";
+import type { AvatarWords } from "./en/voice/avatars";
 import type { BesideWords } from "./en/chat/beside";
 import type { BlocksWords } from "./en/chat/blocks";
 import type { CallVideoWords } from "./en/voice/call_video";
 import type { CaptureWords } from "./en/chat/capture";
 import type { ConnectWords } from "./en/models/connect";
 import type { ComposerWords } from "./en/chat/composer";
+import type { FaceWords } from "./en/voice/faces";
 import type { GeneralWords } from "./en/settings/general";
 import type { HelpWords } from "./en/shell/help";
 import type { ModelChoiceWords } from "./en/models/model_choice";
@@ -52,5 +54,7 @@ export interface Catalogue {
   readonly voiceButtons: VoiceButtonsWords;
   readonly voicePacks: VoicePacksWords;
   readonly ownVoices: OwnVoicesWords;
+  readonly avatars: AvatarWords;
+  readonly faces: FaceWords;
   readonly recordings: RecordingsWords;
 }

@@ -36,7 +36,7 @@ const KINDS = {
   top_k: ["basics", whole(-1, MILLION)],
   min_p: ["basics", number(0, 1)],
   max_tokens: ["basics", whole(1, MILLION)],
-  repetition_penalty: ["repetition", number(0, 100)],
+  repetition_penalty: ["repetition", number(0.01, 100)],
   repetition_window: ["repetition", whole(-1, MILLION)],
   presence_penalty: ["repetition", number(-100, 100)],
   frequency_penalty: ["repetition", number(-100, 100)],

@@ -27,6 +27,9 @@ export const DEFAULTS: PagePreferences = {
   voice: "",
   voice_speed: 1,
   hold_to_talk: false,
+  face: "",
+  show_face: true,
+  rendered_face: false,
   shortcuts: {},
 };
 

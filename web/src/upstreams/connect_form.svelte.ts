@@ -1,7 +1,7 @@
 // The form for a model server: a new one, one of a service, or a connected one that is changed; with its test. No DOM.
 import { problems } from "../language/en/shell/problems";
 import { problemOf } from "../wire/transport/http";
-import type { MediaKind, NewUpstream, Provider, Upstream, UpstreamChange, UpstreamModel, UpstreamsClient, UpstreamTest } from "../wire/models/upstreams";
+import type { MediaKind, NewUpstream, Provider, Timeout, Upstream, UpstreamChange, UpstreamModel, UpstreamsClient, UpstreamTest } from "../wire/models/upstreams";
 import { MEDIA, mediaOf } from "./model_abilities";
 import type { Upstreams } from "./upstreams.svelte";
 
@@ -21,6 +21,7 @@ export class ConnectForm {
   #chosen = $state.raw<ReadonlySet<string> | null>(null);
   #said = $state.raw<Upstream["modalities"] | null>(null);
   #outputs = $state.raw<Upstream["outputs"] | null>(null);
+  #timeouts = $state.raw<Upstream["timeouts"] | null>(null);
   // A later test or change makes the answer of an earlier one worthless.
   #attempt = 0;
 
@@ -120,6 +121,17 @@ export class ConnectForm {
     this.#said = { ...(this.#said ?? this.existing?.modalities), [name]: kinds };
   }
 
+  /** Seconds that the server may be silent; null: the default. */
+  timeout(which: Timeout): number | null {
+    return (this.#timeouts ?? this.existing?.timeouts)?.[which] ?? null;
+  }
+
+  /** Sets that; what is no number above 0 is the default. */
+  limit(which: Timeout, seconds: number): void {
+    const { [which]: _, ...others } = this.#timeouts ?? this.existing?.timeouts ?? {};
+    this.#timeouts = seconds > 0 ? { ...others, [which]: seconds } : others;
+  }
+
   /** Fills in the address of a service or of a server that was found. */
   select({ kind, url }: Pick<Provider, "kind" | "url">): void {
     this.#url = url;
@@ -171,6 +183,7 @@ export class ConnectForm {
       models: this.#chosen === null ? null : [...this.#chosen],
       ...(this.#said === null ? {} : { modalities: this.#said }),
       ...(this.#outputs === null ? {} : { outputs: this.#outputs }),
+      ...(this.#timeouts === null ? {} : { timeouts: this.#timeouts }),
     };
   }
 

@@ -5,6 +5,23 @@ import { type Capabilities, callUnavailableReason, type Model } from "../wire/se
 /** A way to call: with sound alone, or with a camera or a screen. */
 export type CallMode = "voice" | "video";
 
+/** What a call begins with: sound alone, the camera, or the screen. */
+export type CallKind = "voice" | "camera" | "screen";
+
+export const modeOf = (kind: CallKind): CallMode => (kind === "voice" ? "voice" : "video");
+
+/** The kinds of calls that the server offers, for this browser. */
+export function offeredKinds(capabilities: Capabilities | null, sharesScreen: boolean): CallKind[] {
+  const kinds: readonly CallKind[] = ["voice", "camera", ...(sharesScreen ? (["screen"] as const) : [])];
+  return kinds.filter((kind) => isOffered(modeOf(kind), capabilities));
+}
+
+/** What one press of the call button begins: the kind of the last call where it is possible now, otherwise the first one that is offered. */
+export function pressedKind(last: string | null, offered: readonly CallKind[], isPossible: (kind: CallKind) => boolean): CallKind | null {
+  const remembered = offered.find((kind) => kind === last);
+  return remembered !== undefined && isPossible(remembered) ? remembered : (offered[0] ?? null);
+}
+
 const APPS = { voice: "audio_duplex", video: "omni" } as const;
 
 /** Nobody needs a button for what an admin has switched off. Until the capabilities are known, calling is worth a try. */

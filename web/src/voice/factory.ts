@@ -13,6 +13,8 @@ import type { Uploader } from "../wire/transport/upload";
 import { voice as words } from "../language/en/voice/voice";
 import { listCameras } from "../capture/camera";
 import { Call } from "./call/call.svelte";
+import type { CallFilm } from "./video_stream/call_film";
+import { AvatarClient } from "../wire/voice/avatars";
 import { setAudioSession } from "./audio/audio_context";
 import { readChoice, writeChoice } from "./audio/microphone_choice";
 import { Dictation } from "./recording/dictation.svelte";
@@ -76,6 +78,20 @@ function openLoudspeaker(context: AudioContext | null, storage: TextStorage, onR
   });
 }
 
+/** The video of the face, where the person wants the server to render it and it can; null otherwise, and for people who want less motion. */
+async function openFilm({ fetch, preferences, clock }: VoiceDependencies): Promise<CallFilm | null> {
+  const { show_face, rendered_face, face } = preferences.page;
+  if (!show_face || !rendered_face || matchMedia("(prefers-reduced-motion: reduce)").matches) return null;
+  try {
+    const [{ streamedFace }, { StreamedFilm }] = await Promise.all([import("./video_stream/stream_offer"), import("./video_stream/streamed_film")]);
+    const avatar = await streamedFace(new AvatarClient(fetch), face);
+    return avatar === null ? null : new StreamedFilm(avatar, () => clock.now());
+  } catch {
+    // A part of the page that could not be loaded: the face is drawn.
+    return null;
+  }
+}
+
 /** `video`: the call begins with it. */
 export function createCall(context: AudioContext | null, deps: VoiceDependencies, video: VideoSource | null, onEnd: () => void): Startable & { readonly call: Call } {
   const { chat, chosen, preferences, client, clock, storage } = deps;
@@ -108,7 +124,8 @@ export function createCall(context: AudioContext | null, deps: VoiceDependencies
           conversation = answer.value;
         }
         const voice = await storedVoice(deps).usable();
-        return { conversation, model: chosen.loadedName, voice, speed: preferences.page.voice_speed, language: "" };
+        const film = await openFilm(deps);
+        return { conversation, model: chosen.loadedName, voice, speed: preferences.page.voice_speed, language: "", film };
       },
       choice: () => readChoice(storage),
       saveMicrophone: (device) => writeChoice(storage, { ...readChoice(storage), device }),
@@ -183,7 +200,8 @@ export function createReadAloud(context: AudioContext | null, deps: VoiceDepende
   const release = closer(context);
   return new ReadAloud({
     speaker: (onReport) => openLoudspeaker(context, storage, onReport),
-    speech: (text, signal) => synthesise(fetch, { text, voice: voice.chosen, speed: preferences.page.voice_speed }, signal, (gone) => voice.onReplaced(gone)),
+    speech: (text, signal, onMouth) =>
+      synthesise(fetch, { text, voice: voice.chosen, speed: preferences.page.voice_speed }, signal, { onReplaced: (gone) => voice.onReplaced(gone), ...(preferences.page.show_face ? { onMouth } : {}) }),
     reportProblem,
     onEnd() {
       release();

@@ -5,12 +5,15 @@ import { type Answer, problemOf } from "../wire/transport/http";
 import type { PlayoutReport } from "./audio/playout";
 import { OUTPUT_RATE, SampleAligner } from "./audio/samples";
 import { InsecureContextError, type Speaker } from "./audio/speaker";
+import { Lips } from "./face/lips";
+import type { MouthKey } from "./face/mouth";
 
 export type Speech = Answer<ReadableStream<Uint8Array>>;
 
 export interface ReadAloudDependencies {
   readonly speaker: (onReport: (report: PlayoutReport) => void) => Promise<Speaker>;
-  readonly speech: (text: string, signal: AbortSignal) => Promise<Speech>;
+  /** `onMouth`: keys of the mouth, while the answer's sound is read. */
+  readonly speech: (text: string, signal: AbortSignal, onMouth: (keys: readonly MouthKey[]) => void) => Promise<Speech>;
   readonly reportProblem: (sentence: string) => void;
   readonly onEnd: () => void;
 }
@@ -23,6 +26,8 @@ const MAX_REQUEST = 400;
 export class ReadAloud {
   readonly #deps: ReadAloudDependencies;
   readonly #abort = new AbortController();
+  /** The mouth of what is audible, for a face. */
+  readonly lips = new Lips(() => performance.now());
   #id = $state.raw<string | null>(null);
   #sentences: Sentences | null = null;
   #texts: string[] = [];
@@ -64,6 +69,7 @@ export class ReadAloud {
     if (this.#stopped) return;
     this.#stopped = true;
     this.#id = null;
+    this.lips.reset();
     this.#abort.abort();
     this.#notify?.();
     for (const reply of this.#pendingReplies()) this.#speaker?.play({ kind: "drop", reply });
@@ -107,13 +113,13 @@ export class ReadAloud {
   }
 
   async #speak(text: string, id: string | null): Promise<void> {
-    const answer = await this.#deps.speech(text, this.#abort.signal);
+    const reply = ++this.#number;
+    const answer = await this.#deps.speech(text, this.#abort.signal, (keys) => this.lips.add(reply, keys));
     if (this.#stopped || this.#id !== id) return;
     if (answer.kind !== "ok") {
       this.#deps.reportProblem(problemOf(answer));
       return this.stop();
     }
-    const reply = ++this.#number;
     const aligner = new SampleAligner();
     this.#sent.set(reply, 0);
     this.#speaker!.play({ kind: "begin", reply });
@@ -141,7 +147,9 @@ export class ReadAloud {
     return ahead;
   }
 
-  #onReport({ reply, samples, state }: PlayoutReport): void {
+  #onReport(report: PlayoutReport): void {
+    const { reply, samples, state } = report;
+    this.lips.onReport(report);
     this.#heard.set(reply, samples);
     if (state === "ended" || state === "dropped") {
       this.#sent.delete(reply);

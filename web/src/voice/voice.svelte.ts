@@ -3,11 +3,15 @@
 // during a user gesture.
 import type { Call } from "./call/call.svelte";
 import { openAudioContext } from "./audio/audio_context";
+import type { Mouth } from "./face/mouth";
 import type { Dictation } from "./recording/dictation.svelte";
 import type { ReadAloud } from "./read_aloud.svelte";
 import type { VoiceMessage } from "./recording/voice_message.svelte";
 import type { VoiceDependencies } from "./factory";
 import type { VideoSource } from "./video/call_video.svelte";
+import type { CallKind } from "./call_modes";
+
+const KIND_KEY = "duologue.call_kind";
 
 export class Voice {
   readonly #deps: () => VoiceDependencies;
@@ -18,6 +22,7 @@ export class Voice {
   #busy = false;
   #preparedSound: AudioContext | null = null;
   #onReady: (reading: ReadAloud) => void = () => {};
+  #lastKind = $state<string | null>(null);
   /** The call is shown as a bar above the composer. */
   callMinimised = $state(false);
 
@@ -41,6 +46,23 @@ export class Voice {
   /** Id of the message being read aloud; null for none. */
   get readingId(): string | null {
     return this.#reading?.id ?? null;
+  }
+
+  /** The mouth of the message being read aloud; null for none. */
+  get readingLips(): { mouth(): Mouth } | null {
+    return this.#reading?.lips ?? null;
+  }
+
+  /** What the last call of this browser began with. */
+  get lastKind(): string | null {
+    return this.#lastKind ?? this.#deps().storage.get(KIND_KEY);
+  }
+
+  /** Starts a call of this kind, which the next one has too unless another is chosen. */
+  startKind(kind: CallKind): void {
+    this.#lastKind = kind;
+    this.#deps().storage.put(KIND_KEY, kind);
+    this.startCall(kind === "voice" ? null : kind);
   }
 
   /** Starts a call, with a picture of the camera or the screen if `video` says so, or shows the running one and turns that on. Call

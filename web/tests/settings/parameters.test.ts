@@ -14,12 +14,12 @@ describe("the parameters", () => {
   it("are the server's, with its ranges", () => {
     const body = readFileSync(new URL("../../../src/duologue/wire/validation.py", import.meta.url), "utf8");
     const fields = /class SamplingFields[\s\S]*?def sampling/.exec(body)![0];
-    const names = [...fields.matchAll(/^ {4}(\w+): .*None/gm)].map(([, name]) => name).filter((name) => name !== "stop");
+    const names = [...fields.matchAll(/^ {4}(\w+): (?!.*_refused\().*None/gm)].map(([, name]) => name).filter((name) => name !== "stop");
     expect(new Set(PARAMETERS.map(({ name }) => name))).toEqual(new Set([...names, "max_tokens"]));
     for (const parameter of PARAMETERS) {
       if (parameter.kind !== "number" && parameter.kind !== "whole") continue;
       if (parameter.name === "max_tokens" || parameter.name === "seed") continue;
-      const field = new RegExp(`^ {4}${parameter.name}: [\\s\\S]*?ge=(-?[\\d_]+),\\s*le=([\\d_]+)`, "m").exec(fields)!;
+      const field = new RegExp(`^ {4}${parameter.name}: [\\s\\S]*?ge=(-?[\\d_.]+),\\s*le=([\\d_.]+)`, "m").exec(fields)!;
       const [least, most] = [field[1], field[2]].map((text) => Number(text!.replaceAll("_", "")));
       expect([parameter.name, parameter.least, parameter.most]).toEqual([parameter.name, least, most]);
     }

@@ -16,6 +16,7 @@ const box: Upstream = {
   problem: null,
   modalities: {},
   outputs: {},
+  timeouts: {},
   models: [{ name: "a", context: null, tools: null, modalities: null, outputs: ["text"] }],
   offered: ["a"],
 };
@@ -169,6 +170,17 @@ describe("the form for a server", () => {
     form.sayMyself("old", false);
     await form.save();
     expect(bodyOf("PATCH api/upstreams/box")).toEqual({ models: null, modalities: { sees: ["audio", "video"], a: [] } });
+  });
+
+  it("is waited for as long as the admin says, and else as long as usual", async () => {
+    const form = new ConnectForm(client, upstreams, { ...box, timeouts: { first_timeout: 30, retries: 0 } });
+    expect([form.timeout("first_timeout"), form.timeout("idle_timeout")]).toEqual([30, null]);
+    form.limit("first_timeout", Number.NaN);
+    form.limit("idle_timeout", 45);
+    expect([form.timeout("first_timeout"), form.timeout("idle_timeout")]).toEqual([null, 45]);
+    answers["PATCH api/upstreams/box"] = () => Response.json(box);
+    expect(await form.save()).toBe(true);
+    expect(bodyOf("PATCH api/upstreams/box")).toEqual({ models: null, timeouts: { retries: 0, idle_timeout: 45 } });
   });
 
   it("has a person say whether a model speaks", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { blindness, isOffered, obstacle } from "../../src/voice/call_modes";
+import { blindness, isOffered, obstacle, offeredKinds, pressedKind } from "../../src/voice/call_modes";
 import type { Capabilities, Model } from "../../src/wire/server/server";
 
 const model = (name: string, ...modalities: string[]) => ({ name, modalities }) as unknown as Model;
@@ -11,6 +11,25 @@ const title = (name: string) => name.toUpperCase();
 function server(changes: Partial<Capabilities> = {}): Capabilities {
   return { models: [READER, SEER], features: { voice: true }, ...changes } as Capabilities;
 }
+
+describe("the call button", () => {
+  it("offers the kinds that the server and the browser have", () => {
+    expect(offeredKinds(server(), true)).toEqual(["voice", "camera", "screen"]);
+    expect(offeredKinds(null, false)).toEqual(["voice", "camera"]);
+    expect(offeredKinds(server({ apps: { omni: false, audio_duplex: true } }), true)).toEqual(["voice"]);
+    expect(offeredKinds(server({ apps: { omni: true, audio_duplex: false } }), true)).toEqual(["camera", "screen"]);
+  });
+
+  it("begins a call of the last kind where that is possible, otherwise of the first", () => {
+    const kinds = ["voice", "camera", "screen"] as const;
+    expect(pressedKind("camera", kinds, () => true)).toBe("camera");
+    expect(pressedKind("camera", kinds, (kind) => kind === "voice")).toBe("voice");
+    expect(pressedKind("screen", ["voice"], () => true)).toBe("voice");
+    expect(pressedKind("nonsense", kinds, () => true)).toBe("voice");
+    expect(pressedKind(null, ["camera"], () => false)).toBe("camera");
+    expect(pressedKind(null, [], () => true)).toBeNull();
+  });
+});
 
 describe("a way to call", () => {
   it("is offered until an admin switches it off", () => {

@@ -35,8 +35,12 @@ beforeEach(() => {
         stop: () => done.push("dumb"),
       };
     },
-    async speech(text) {
+    async speech(text, _signal, onMouth) {
       requests.push(text);
+      onMouth([
+        [0, 80, 0, 0, 0, 0],
+        [2400, 80, 0, 0, 0, 0],
+      ]);
       return answers.shift() ?? sound(2400);
     },
     reportProblem: (sentence) => done.push(sentence),
@@ -47,6 +51,16 @@ beforeEach(() => {
 const heard = (reply: number, samples = 2400) => report({ reply, samples, state: "ended", level: 0 });
 
 describe("reading out", () => {
+  it("has the mouth of what is audible, and closes it when it is stopped", async () => {
+    reading.read("m1", "Hello there.");
+    await settle();
+    expect(reading.lips.mouth().open).toBe(0);
+    report({ reply: 1, samples: 1200, state: "playing", level: 0.5 });
+    expect(reading.lips.mouth().open).toBe(0.8);
+    reading.stop();
+    await vi.waitFor(() => expect(reading.lips.mouth().open).toBe(0));
+  });
+
   it("speaks a message and is over when it was heard", async () => {
     reading.read("m1", "**Hello** there. How are you?");
     expect(reading.id).toBe("m1");

@@ -34,14 +34,17 @@ vi.mock("../../src/voice/factory", () => {
   };
 });
 
+import { MemoryStorage } from "../../src/settings/storage";
 import { Voice } from "../../src/voice/voice.svelte";
 import { settle } from "../server";
 
 let voice: Voice;
 
+const storage = new MemoryStorage();
+
 beforeEach(() => {
   [done, calls] = [[], []];
-  voice = new Voice(() => ({ onLoadFailure: () => done.push("missing"), preferences: { page: { voice_response: responds } } }) as never);
+  voice = new Voice(() => ({ storage, onLoadFailure: () => done.push("missing"), preferences: { page: { voice_response: responds } } }) as never);
 });
 
 describe("voice", () => {
@@ -54,6 +57,14 @@ describe("voice", () => {
     expect(voice.call).toBe(calls[0]);
     calls[0].onEnd();
     expect(voice.call).toBe(null);
+  });
+
+  it("remembers what the last call began with", async () => {
+    expect(voice.lastKind).toBeNull();
+    voice.startKind("camera");
+    await settle();
+    expect([voice.lastKind, calls.length]).toEqual(["camera", 1]);
+    expect(storage.get("duologue.call_kind")).toBe("camera");
   });
 
   it("has one call, which is brought back into sight", async () => {

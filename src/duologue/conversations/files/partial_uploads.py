@@ -103,7 +103,7 @@ class PartialUploads:
         upload = self._uploads.get(id)
         if upload is None or upload.user != user or self._is_over(upload):
             raise NotFound(
-                "There is no such upload: it ended, or was idle for hours. Start again.",
+                "This upload does not exist. It may be complete, or it received nothing for too long and was removed. Start it again.",
                 code="upload_not_found",
             )
         return upload

@@ -5,13 +5,15 @@ Used by the recognisers and speakers whose libraries work on numpy arrays; numpy
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+import math
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from duologue.engines.contracts import SpeechChunk, SpokenWord
 from duologue.values.audio import SAMPLE_BYTES, SPOKEN_RATE, samples
+from duologue.values.mouth import Phone
 
 CHUNK = SPOKEN_RATE // 5
 """Samples of one chunk."""
@@ -52,19 +54,21 @@ def leading_silence(pcm: bytes) -> int:
     return max(0, int(loud[0]) - MARGIN) if len(loud) else 0
 
 
-def split_chunks(pcm: bytes, words: Sequence[SpokenWord], start: int = 0) -> Iterator[SpeechChunk]:
-    """A sound in chunks, each with the words that begin in it; its first sample is the clause's sample `start`."""
+def split_chunks(
+    pcm: bytes, words: Sequence[SpokenWord], start: int = 0, phones: Sequence[Phone] = ()
+) -> Iterator[SpeechChunk]:
+    """A sound in chunks, each with the words and phones that begin in it; its first sample is the clause's sample `start`."""
     size = CHUNK * SAMPLE_BYTES
     for at in range(0, len(pcm), size):
         first = start + at // SAMPLE_BYTES
-        final = at + size >= len(pcm)
-        beginning = tuple(
-            word
-            for word in words
-            # Words that begin outside of the sound, by a rounding of the model's, go with its first or last chunk.
-            if (first <= word.start or not at) and (word.start < first + CHUNK or final)
+        # What begins outside of the sound, by a rounding of the model's, goes with its first or last chunk.
+        low = -math.inf if not at else first
+        high = math.inf if at + size >= len(pcm) else first + CHUNK
+        yield SpeechChunk(
+            pcm[at : at + size],
+            tuple(word for word in words if low <= word.start < high),
+            tuple(phone for phone in phones if low <= phone.start < high),
         )
-        yield SpeechChunk(pcm[at : at + size], beginning)
 
 
 def shift_words(words: Sequence[SpokenWord], start: int, at: int) -> tuple[SpokenWord, ...]:
@@ -75,6 +79,11 @@ def shift_words(words: Sequence[SpokenWord], start: int, at: int) -> tuple[Spoke
         )
         for word in words
     )
+
+
+def shift_phones(phones: Iterable[Phone], start: int) -> tuple[Phone, ...]:
+    """The phones of a part as phones of its clause, where it begins at sample `start`."""
+    return tuple(Phone(phone.symbol, phone.start + start, phone.end + start) for phone in phones)
 
 
 async def no_speech() -> AsyncIterator[SpeechChunk]:

@@ -21,7 +21,9 @@ def llama_card(
 ) -> ModelCard:
     """What the file, the plan, the loaded model and its template say together."""
     tool_format = template.tool_format if template.takes_tools else ""
-    verbs = ["prefill", "count", "continue", "logprobs", "format", "text_bias"]
+    verbs = ["prefill", "count", "continue", "format", "text_bias"]
+    # Of tokens that were guessed and found right, the library reports none.
+    verbs += ["logprobs"] if options.speculative is None else []
     verbs += ["tools", "tool_choice"] if tool_format else []
     verbs += ["thinking"] if template.thinking_switch else []
     verbs += ["effort"] if template.reasoning is not None else []
@@ -40,6 +42,7 @@ def llama_card(
         sampling=tuple(FIELDS),
         defaults=sampling_defaults(facts.settings),
         tool_format=tool_format,
+        thoughts=template.thoughts,
         warnings=warnings,
     )
 

@@ -37,7 +37,6 @@ from duologue.engines.llama.generation import (
     complete_text,
     read_facts,
 )
-from duologue.engines.llama.grammar_bounds import check_grammar
 from duologue.engines.llama.http_client import LlamaHttpClient
 from duologue.engines.llama.http_completion import TIMEOUT as MEDIA_TIMEOUT
 from duologue.engines.llama.http_completion import complete_over_http
@@ -68,6 +67,7 @@ from duologue.models.gguf.header import GgufHeader, read
 from duologue.models.gguf.projector import Projector
 from duologue.models.projectors import FoundProjector, find_projector
 from duologue.request_parsing import parsing
+from duologue.text.grammars.grammar_bounds import check_grammar
 from duologue.text.templates.chatml import CHATML
 from duologue.threads import Emit, ThreadLane
 from duologue.values.events import Progress
@@ -90,7 +90,9 @@ async def load(options: Mapping[str, object]) -> LlamaEngine:
     lane = ThreadLane(1)
     header = await lane.run(read, Path(settings.model))
     # Its process starts while the model is loaded.
-    template = TemplateRenderer(header.template or CHATML, bos=header.bos, eos=header.eos)
+    template = TemplateRenderer(
+        header.template or CHATML, bos=header.bos, eos=header.eos, special=header.special
+    )
     await template.start()
     try:
         return await _load(settings, lane, header, template)
@@ -259,6 +261,8 @@ class LlamaEngine:
             try:
                 self._complete(request, reply.on_chunk)
             except BadRequest as problem:
+                if generation.format is not None and problem.param == "response_format":
+                    raise BadRequest(problem.message, param=generation.format.param) from problem
                 # Any other error is in the caller's own request.
                 if generation.grammar is None or reply.began or problem.param != "response_format":
                     raise
@@ -340,7 +344,10 @@ class LlamaEngine:
             # The engine itself refuses an invalid one.
             grammar = format.grammar or ""
             # The worker knows no users; a reply has a slot here, so few grammars are read at a time.
-            await parsing(len(grammar), check_grammar, grammar, user="")
+            try:
+                await parsing(len(grammar), check_grammar, grammar, user="")
+            except BadRequest as problem:
+                raise BadRequest(problem.message, param=format.param) from None
             return
         schema = msgspec.json.encode(format.schema)
         if schema in self._applicable:
@@ -352,7 +359,7 @@ class LlamaEngine:
             raise BadRequest(
                 "The JSON schema cannot be applied: a type, a $ref or a pattern in it is wrong, or it uses a keyword "
                 "that constrained generation does not support (such as `not`).",
-                param="response_format",
+                param=format.param,
             )
         self._applicable[schema] = None
         if len(self._applicable) > KNOWN_FORMATS:

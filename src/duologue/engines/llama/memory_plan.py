@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from difflib import get_close_matches
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
@@ -27,6 +28,9 @@ CACHE_BYTES = 2
 """Keys and values are 16-bit numbers."""
 ROUNDING = 256
 """The engine rounds a slot's context up to a multiple of this."""
+
+
+Speculative = Literal["ngram_simple", "ngram_map_k", "ngram_map_k4v", "ngram_mod", "draft"]
 
 
 class LlamaOptions(Struct, frozen=True, forbid_unknown_fields=True):
@@ -51,6 +55,13 @@ class LlamaOptions(Struct, frozen=True, forbid_unknown_fields=True):
     prompt_cache: int | None = None
     """MiB of memory for the prompts of conversations that lost their slot; None: SMALL_PROMPT_CACHE for a small model,
     which reads a prompt again quickly, else PROMPT_CACHE."""
+    speculative: Speculative | None = None
+    """How several tokens are guessed and then checked in one step: from repetitions in the text (`ngram_...`), or by a small model of
+    the same vocabulary (`draft`). The reply is the same; None guesses none."""
+    draft_model: str | None = None
+    """The GGUF file of that small model."""
+    draft_tokens: int | None = None
+    """The most tokens that are guessed at a time; None: as the library does."""
     log: int = 1
     """How much the library writes to standard error: 1 errors, 2 warnings, 3 all."""
 
@@ -81,7 +92,12 @@ def parse_options(options: Mapping[str, object]) -> LlamaOptions:
         parsed = msgspec.convert({k: v for k, v in options.items() if v is not None}, LlamaOptions)
     except msgspec.ValidationError as error:
         raise StartFailed(f"An option of the llama engine is wrong: {error}.") from error
-    for name in ("slots", "context", "threads", "batch"):
+    if (parsed.speculative == "draft") != bool(parsed.draft_model):
+        raise StartFailed(
+            "The llama engine's options speculative: draft and draft_model: FILE belong together.",
+            param="speculative",
+        )
+    for name in ("slots", "context", "threads", "batch", "draft_tokens"):
         value = getattr(parsed, name)
         if value is not None and value < 1:
             raise StartFailed(

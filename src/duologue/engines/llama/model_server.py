@@ -14,7 +14,7 @@ from typing import Any
 from duologue.engines import load_progress
 from duologue.engines.devices import parse_device
 from duologue.engines.llama.library import close_to_others, load_library, place_on
-from duologue.engines.llama.memory_plan import LlamaOptions, Plan
+from duologue.engines.llama.memory_plan import LlamaOptions, Plan, Speculative
 from duologue.errors import StartFailed
 from duologue.models.catalogue import file_stem
 from duologue.models.gguf.header import GgufHeader
@@ -66,6 +66,8 @@ def start_server(
             params.n_ubatch = max(params.n_ubatch, MEDIA_BATCH)
             params.n_threads_http = HTTP_THREADS + 1 + 2 * sizes.slots
             params.endpoint_slots = True  # it tells when a slot is free
+        if options.speculative is not None:
+            use_speculation(params.speculative, options.speculative, options)
         place_on(params, parse_device(options.device), cards)
         return xllamacpp.Server(params)
     except AttributeError as error:
@@ -88,6 +90,26 @@ def use_projector(params: Any, path: Path, *, gpu: bool = True) -> None:
         # by one the others get a token after each, and a processor is no slower for it.
         with contextlib.suppress(AttributeError):  # older libraries encode one by one
             params.mtmd_batch_max_tokens = 1
+
+
+def use_speculation(params: Any, kind: Speculative, options: LlamaOptions) -> None:
+    """Guess tokens by this method, which is checked by the model: `params` are the library's settings of it."""
+    types = load_library().common_speculative_type
+    name = "DRAFT_SIMPLE" if kind == "draft" else kind.upper()
+    params.types = [getattr(types, f"COMMON_SPECULATIVE_TYPE_{name}")]
+    if kind == "draft":
+        if not Path(options.draft_model or "").is_file():
+            raise StartFailed(f"There is no draft model at {options.draft_model}.", param="draft_model")
+        params.draft.mparams.path = options.draft_model
+    if options.draft_tokens is None:
+        return
+    if kind == "draft":
+        params.draft.n_max = options.draft_tokens
+    elif kind == "ngram_mod":
+        params.ngram_mod.n_max = options.draft_tokens
+        params.ngram_mod.n_min = min(params.ngram_mod.n_min, options.draft_tokens)
+    else:
+        getattr(params, kind).size_m = options.draft_tokens
 
 
 def use_threads(params: Any, threads: int, poll: int = 0) -> None:

@@ -69,6 +69,7 @@ DIGITS = 6
 SEEDS = 1 << 32
 RANDOM_SEED = SEEDS - 1
 """The seed by which llama.cpp means a random one."""
+WORD = (1 << 64) - 1
 IMPOSSIBLE = -9999.0
 """The logprob of an impossible token, as other APIs write it; JSON has no infinity."""
 MAX_CONSTRAINT = 128 * 1024
@@ -244,10 +245,16 @@ def _value(name: str, value: Any, vocabulary: int) -> Any:
 
 
 def _seed(seed: int) -> int:
-    """Any integer as one of llama.cpp's seeds; -1 stays "random"."""
+    """Any integer of 64 bits as one of llama.cpp's seeds, which have 32; -1 stays "random". Small ones stay themselves. Others are
+    mixed (as SplitMix64 does): of a remainder alone, seeds 2^32-1 apart would be the same."""
     if seed == -1:
         return RANDOM_SEED
-    return seed % RANDOM_SEED
+    if 0 <= seed < RANDOM_SEED:
+        return seed
+    mixed = seed & WORD
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> shift)) * factor & WORD
+    return (mixed ^ (mixed >> 31)) % RANDOM_SEED
 
 
 def _sampler(name: str) -> str:
@@ -274,12 +281,12 @@ def _biases(biases: dict[str, float], vocabulary: int) -> list[list[Any]]:
     return pairs
 
 
-def _check_constraint(size: int, schema: object = None) -> None:
+def _check_constraint(size: int, param: str, schema: object = None) -> None:
     """Raises BadRequest for large constraints: the engine compiles them on its one loop, while every slot waits."""
     if size > MAX_CONSTRAINT:
         raise BadRequest(
             f"The schema or grammar has {size:,} bytes; at most {MAX_CONSTRAINT:,} can be applied.",
-            param="response_format",
+            param=param,
         )
     choices = properties = 0
     waiting = [schema]
@@ -288,7 +295,7 @@ def _check_constraint(size: int, schema: object = None) -> None:
         if isinstance(part, dict):
             for name, value in part.items():
                 if name in COUNTS and isinstance(value, int | float) and value > COUNTS[name]:
-                    raise _refused(f"asks for {name} {value:,}", COUNTS[name])
+                    raise _refused(f"asks for {name} {value:,}", COUNTS[name], param)
             choices += sum(len(part[name]) for name in SEVERAL if isinstance(part.get(name), list))
             if isinstance(part.get("properties"), dict):
                 properties += len(part["properties"])
@@ -296,13 +303,13 @@ def _check_constraint(size: int, schema: object = None) -> None:
         elif isinstance(part, list):
             waiting.extend(part)
     if choices > MAX_CHOICES:
-        raise _refused(f"has {choices:,} choices", MAX_CHOICES)
+        raise _refused(f"has {choices:,} choices", MAX_CHOICES, param)
     if properties > MAX_PROPERTIES:
-        raise _refused(f"has {properties:,} properties", MAX_PROPERTIES)
+        raise _refused(f"has {properties:,} properties", MAX_PROPERTIES, param)
 
 
-def _refused(what: str, most: int) -> BadRequest:
-    return BadRequest(f"The schema {what}; at most {most:,} can be applied.", param="response_format")
+def _refused(what: str, most: int, param: str) -> BadRequest:
+    return BadRequest(f"The schema {what}; at most {most:,} can be applied.", param=param)
 
 
 def format_fields(format: OutputFormat | None) -> dict[str, Any]:
@@ -313,14 +320,14 @@ def format_fields(format: OutputFormat | None) -> dict[str, Any]:
         grammar = format.grammar or ""
         # The library also takes %llguidance, but silently drops an invalid one.
         if not grammar.strip() or grammar.lstrip().startswith("%"):
-            raise BadRequest("The grammar must be GBNF text with a rule `root`.", param="response_format")
-        _check_constraint(len(grammar.encode()))
+            raise BadRequest("The grammar must be GBNF text with a rule `root`.", param=format.param)
+        _check_constraint(len(grammar.encode()), format.param)
         return {"grammar": grammar}
     if format.kind == "json_object":
         return {"json_schema": {"type": "object", **COMPACT}}
     if not isinstance(format.schema, dict):
-        raise BadRequest("A JSON schema is needed: an object.", param="response_format")
-    _check_constraint(len(msgspec.json.encode(format.schema)), format.schema)
+        raise BadRequest("A JSON schema is needed: an object.", param=format.param)
+    _check_constraint(len(msgspec.json.encode(format.schema)), format.param, format.schema)
     return {"json_schema": {**(format.schema or {"type": "object"}), **COMPACT}}
 
 

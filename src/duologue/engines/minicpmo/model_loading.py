@@ -124,8 +124,8 @@ def check_trust(folder: Path, options: MiniCPMOptions) -> None:
     files = sorted(path.name for path in folder.glob("*.py"))
     if not options.trust_remote_code or not options.revision:
         raise StartFailed(
-            f"The model in {folder} is run by {len(files)} Python files that come with its weights ({', '.join(files[:3])} ...), with "
-            "all rights of this server. If you trust whoever published them, set in the options of the worker: "
+            f"The model in {folder} comes with {len(files)} Python files ({', '.join(files[:3])} ...), which would run with all the rights of "
+            "this server. If you trust their publisher, set these options of the worker: "
             f"trust_remote_code: true and revision: {found}",
             code=UNTRUSTED,
             param="trust_remote_code",

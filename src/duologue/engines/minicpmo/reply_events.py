@@ -9,7 +9,8 @@ import re
 
 from duologue.engines.minicpmo.model_messages import text_tokens
 from duologue.engines.minicpmo.reply_methods import Written
-from duologue.text.output.channels import ChannelSplitter, ReasoningTags
+from duologue.text.output.channels import ChannelSplitter
+from duologue.text.output.reasoning_tags import ReasoningTags
 from duologue.text.stream.stops import StopMatcher
 from duologue.values.audio import SAMPLE_BYTES, SPOKEN_RATE
 from duologue.values.events import (

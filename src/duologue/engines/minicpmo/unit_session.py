@@ -21,7 +21,7 @@ from duologue.engines.minicpmo.reference_voice import ReferenceVoice
 from duologue.engines.minicpmo.reply_events import without_special
 from duologue.engines.minicpmo.reply_methods import array_of
 from duologue.engines.minicpmo.temporary_folder import TemporaryFolder
-from duologue.errors import EngineFailed
+from duologue.errors import EngineFailed, Unsupported
 from duologue.threads import ThreadLane
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES
 from duologue.values.messages import ImagePart, Message
@@ -90,6 +90,10 @@ class UnitSession:
         self._said, self._begins_reply = HeardText(), True
         self._must_close = self._turn_open
         return text
+
+    async def recite(self, text: str) -> None:
+        """Its methods take no words to say. Raises Unsupported."""
+        raise Unsupported("This model speaks only its own words, so the announcement was not spoken.")
 
     async def type(self, text: str) -> None:
         """As `DuplexView.type`. Raises Unsupported where the methods take no text."""

@@ -15,11 +15,12 @@ from msgspec.structs import replace
 
 from duologue.engines.openai_remote.server_kinds import server_kind
 from duologue.errors import Problem
-from duologue.models.upstream_models import kind_of, model_of, questions, with_answers
+from duologue.models.upstream_models import HOSTS, kind_of, model_of, questions, with_answers
 from duologue.values.requests import ModelCard, UpstreamModel
 
 if TYPE_CHECKING:
-    from duologue.engines.openai_remote.engine import RemoteOptions, Upstream
+    from duologue.engines.openai_remote.engine import RemoteOptions
+    from duologue.engines.openai_remote.upstream_connection import Upstream
 
 MODELS_TIMEOUT = 5.0
 """Seconds one question waits for an answer."""
@@ -48,7 +49,7 @@ async def ask(upstream: Upstream, options: RemoteOptions, before: KnownModel) ->
         sentence = error.message if isinstance(error, Problem) else f"{upstream.shown} does not answer."
         return replace(before, warnings=(sentence,), answers=False)
     name = before.model.name or next(iter(models), "")
-    kind = options.kind or kind_of(models.values())
+    kind = kind_said(options) or kind_of(models.values())
     model = await _details(upstream, kind, model_of(name, models.get(name, {})))
     if kind == before.kind:
         model = _completed(model, before.model)
@@ -82,10 +83,19 @@ def _completed(model: UpstreamModel, before: UpstreamModel) -> UpstreamModel:
     )
 
 
+def kind_said(options: RemoteOptions) -> str:
+    """The kind of server by the settings or its host; "" where neither tells."""
+    return options.kind if options.kind not in ("", "other") else HOSTS.get(_host(options), "")
+
+
+def _host(options: RemoteOptions) -> str:
+    return urlsplit(options.url).hostname or ""
+
+
 def card_of(options: RemoteOptions, known: KnownModel) -> ModelCard:
     """The card of the model, by the settings first and its server second."""
     model, kind = known.model, server_kind(known.kind)
-    host = urlsplit(options.url).hostname or "upstream"
+    host = _host(options) or "upstream"
     told = model.modalities if options.modalities is None else ("text", *options.modalities)
     return ModelCard(
         name=options.name or model.name or host,

@@ -23,13 +23,32 @@ ELSEWHERE = "The result is a picture; it is in the next message of the user."
 """The text of a tool result that has only pictures."""
 
 
+NOUNS = {"grammar": "grammars", "regex": "regular expressions", "choice": "lists of choices"}
 ANY_SERVER = server_kind("")
 
 
-def check(request: ChatRequest) -> None:
-    """Raises Unsupported for what cannot be sent: a grammar."""
-    if request.format is not None:
-        _format(request.format)
+def check(request: ChatRequest, kind: ServerKind = ANY_SERVER) -> None:
+    """Raises Unsupported for what cannot be sent to such a server: a grammar, and texts in `logit_bias`."""
+    if request.format is not None and (
+        request.format.kind in ("regex", "choice") or (request.format.kind == "grammar" and not kind.grammar)
+    ):
+        raise Unsupported(
+            f"{request.format.param}: this upstream takes JSON schemas, but no {NOUNS[request.format.kind]}.",
+            param=request.format.param,
+        )
+    if request.format is not None and request.format.kind == "json_schema" and not kind.schemas:
+        raise Unsupported(
+            f"{request.format.param}: this upstream takes any JSON object, but no schema.",
+            param=request.format.param,
+        )
+    bias = request.sampling.logit_bias or {}
+    text = next((key for key in bias if not is_token(key)), None)
+    takes_texts = "text_bias" in kind.verbs or kind.tokenizer is not None
+    if text is not None and not takes_texts and "logit_bias" in kind.fields:
+        raise Unsupported(
+            f"logit_bias: {text!r} is a text, and this upstream takes token ids alone. Send the ids of its tokens.",
+            param="logit_bias",
+        )
 
 
 def media_size(request: ChatRequest) -> int:
@@ -43,40 +62,59 @@ def media_size(request: ChatRequest) -> int:
 
 
 def unapplied(request: ChatRequest, kind: ServerKind) -> tuple[str, ...]:
-    """The fields that such a server cannot apply, although it takes the parameter: texts in `logit_bias`."""
-    bias = request.sampling.logit_bias or {}
-    return () if "text_bias" in kind.verbs or all(map(_is_token, bias)) else ("logit_bias",)
+    """The fields besides samplers that were asked for and that such a server does not take."""
+    asked = {
+        "enable_thinking": request.thinking is not None and not kind.switch,
+        "reasoning_effort": request.effort is not None and "effort" not in kind.verbs,
+        "chat_template_kwargs": bool(request.template_variables) and kind.switch != "template",
+    }
+    return tuple(name for name, is_asked in asked.items() if is_asked)
 
 
 def chat_body(
-    request: ChatRequest, model: str, kind: ServerKind = ANY_SERVER, voice: str = ""
+    request: ChatRequest,
+    model: str,
+    kind: ServerKind = ANY_SERVER,
+    voice: str = "",
+    reads_calls: bool = False,
 ) -> dict[str, Any]:
     """The body of `POST /chat/completions`, streamed, with usage at its end. `voice`: the one that speaks where the request names
-    none. Raises Unsupported for a grammar."""
+    none. `reads_calls`: the server is known to leave calls in the text, where we read them. The request has passed `check`."""
+    streams = kind.streams_all or not request.tools or request.sampling.logprobs is None
     body: dict[str, Any] = {
         "model": model,
-        "messages": _messages(request),
-        "stream": True,
-        "stream_options": {"include_usage": True},
+        "messages": _messages(request, kind),
+        "stream": streams,
         **_sampling(request.sampling, kind),
-        **_tools(request),
+        **_tools(request, kind, reads_calls),
         **_sound(request, voice or kind.voice),
     }
-    if request.continue_final:
+    if kind.counts and streams:
+        body["stream_options"] = {"include_usage": True}
+    if request.continue_final and kind.continues == "prefix":
+        body["messages"][-1]["prefix"] = True
+    elif request.continue_final and kind.continues != "bare":
         body |= {"continue_final_message": True, "add_generation_prompt": False}
     if request.stop:
         body["stop"] = list(request.stop)
     if request.format is not None:
-        body["response_format"] = _format(request.format)
+        body |= _format(request.format, kind)
+    return body | _thinking(request, kind)
+
+
+def _thinking(request: ChatRequest, kind: ServerKind) -> dict[str, Any]:
+    """The switch of thinking and its effort, each only if the request has it: strict servers refuse fields they do not know."""
+    fields: dict[str, Any] = {}
+    if request.effort is not None and request.thinking is not False and "effort" in kind.verbs:
+        fields["reasoning_effort"] = request.effort
+    if kind.switch == "effort" and request.thinking is False:
+        fields["reasoning_effort"] = "none"
     variables = dict(request.template_variables)
     if request.thinking is not None:
         variables["enable_thinking"] = request.thinking
-    if request.effort is not None and request.thinking is not False:
-        body["reasoning_effort"] = request.effort
-    if variables:
-        # Only if set: OpenAI's own servers refuse unknown fields.
-        body["chat_template_kwargs"] = variables
-    return body
+    if variables and kind.switch == "template":
+        fields["chat_template_kwargs"] = variables
+    return fields
 
 
 def estimate_tokens(request: ChatRequest) -> int:
@@ -85,7 +123,7 @@ def estimate_tokens(request: ChatRequest) -> int:
     return characters // CHARACTERS_A_TOKEN + TOKENS_A_MESSAGE * len(request.messages)
 
 
-def _messages(request: ChatRequest) -> list[dict[str, Any]]:
+def _messages(request: ChatRequest, kind: ServerKind) -> list[dict[str, Any]]:
     """Pictures of a tool result are moved to a user message after the last result of the turn: OpenAI and vLLM accept
     pictures from the user only (400), and no other message between two results. Sound in a system message is a sample of a
     voice, which is nothing to a model that only writes."""
@@ -96,30 +134,30 @@ def _messages(request: ChatRequest) -> list[dict[str, Any]]:
             written = tuple(part for part in message.parts if not isinstance(part, AudioPart))
             message = replace(message, parts=written)
         if message.role != "tool":
-            bodies += _pictures(moved)
+            bodies += _pictures(moved, kind)
             moved = []
-            bodies.append(_message(message))
+            bodies.append(_message(message, kind))
             continue
         texts = tuple(part for part in message.parts if not isinstance(part, ImagePart))
         pictures = [part for part in message.parts if isinstance(part, ImagePart)]
         if pictures:
             moved += [TextPart(f"What {message.name or 'the tool'} shows:"), *pictures]
         bodies.append(
-            _message(replace(message, parts=texts or (TextPart(ELSEWHERE),)) if pictures else message)
+            _message(replace(message, parts=texts or (TextPart(ELSEWHERE),)) if pictures else message, kind)
         )
-    return bodies + _pictures(moved)
+    return bodies + _pictures(moved, kind)
 
 
-def _pictures(parts: list[Part]) -> list[dict[str, Any]]:
-    return [{"role": "user", "content": [_part(part) for part in parts]}] if parts else []
+def _pictures(parts: list[Part], kind: ServerKind) -> list[dict[str, Any]]:
+    return [{"role": "user", "content": [_part(part, kind) for part in parts]}] if parts else []
 
 
-def _message(message: Message) -> dict[str, Any]:
-    body: dict[str, Any] = {"role": message.role, "content": _content(message.parts)}
-    if message.name is not None:
+def _message(message: Message, kind: ServerKind) -> dict[str, Any]:
+    body: dict[str, Any] = {"role": message.role, "content": _content(message.parts, kind)}
+    if message.name is not None and kind.names_speakers:
         body["name"] = message.name
     if message.reasoning:
-        body["reasoning_content"] = message.reasoning
+        body[kind.thoughts] = message.reasoning
     if message.tool_calls:
         body["tool_calls"] = [
             {
@@ -135,14 +173,14 @@ def _message(message: Message) -> dict[str, Any]:
     return body
 
 
-def _content(parts: tuple[Part, ...]) -> str | list[dict[str, Any]]:
+def _content(parts: tuple[Part, ...], kind: ServerKind) -> str | list[dict[str, Any]]:
     """One text where it is only text: many servers take nothing else for most roles."""
     if all(isinstance(part, TextPart) for part in parts):
         return "".join(part.text for part in parts if isinstance(part, TextPart))
-    return [_part(part) for part in parts]
+    return [_part(part, kind) for part in parts]
 
 
-def _part(part: Part) -> dict[str, Any]:
+def _part(part: Part, kind: ServerKind) -> dict[str, Any]:
     if isinstance(part, TextPart):
         return {"type": "text", "text": part.text}
     if isinstance(part, ImagePart):
@@ -153,6 +191,8 @@ def _part(part: Part) -> dict[str, Any]:
     # WAV is the one format of sound that every server reads.
     pcm = from_float32(part.data)
     sound = base64.b64encode(wav_header(part.rate, len(pcm)) + pcm).decode("ascii")
+    if kind.audio_url:
+        return {"type": "audio_url", "audio_url": {"url": f"data:audio/wav;base64,{sound}"}}
     return {"type": "input_audio", "input_audio": {"data": sound, "format": "wav"}}
 
 
@@ -173,27 +213,28 @@ def _sound(request: ChatRequest, voice: str) -> dict[str, Any]:
 def _sampling(sampling: Sampling, kind: ServerKind) -> dict[str, Any]:
     names = kind.fields
     fields = {names[name]: getattr(sampling, name) for name in sampling.asked() if name in names}
-    if sampling.logprobs is not None:
+    if "top_logprobs" in fields:
         fields["logprobs"] = True
-    if sampling.logit_bias is not None and "text_bias" not in kind.verbs:
-        # Servers that know token ids alone refuse the whole request for one text.
-        fields["logit_bias"] = {key: bias for key, bias in sampling.logit_bias.items() if _is_token(key)}
-        if not fields["logit_bias"]:
-            del fields["logit_bias"]
     return fields
 
 
-def _is_token(key: str) -> bool:
+def is_token(key: str) -> bool:
+    """Whether a key of `logit_bias` is a token id."""
     return key.isascii() and key.isdecimal()
 
 
-def _tools(request: ChatRequest) -> dict[str, Any]:
+def _tools(request: ChatRequest, kind: ServerKind, reads_calls: bool) -> dict[str, Any]:
     if not request.tools:
         return {}
-    fields: dict[str, Any] = {
-        "tools": [_tool(tool) for tool in request.tools],
-        "tool_choice": _tool_choice(request.tool_choice),
-    }
+    tools, choice = request.tools, request.tool_choice
+    what, _, name = choice.partition(":")
+    if what == "function" and not kind.names_function:
+        tools, choice = tuple(tool for tool in tools if tool.name == name), "required"
+    if choice == "auto" and reads_calls and kind.none_offers:
+        choice = "none"
+    fields: dict[str, Any] = {"tools": [_tool(tool) for tool in tools]}
+    if choice != "auto":
+        fields["tool_choice"] = _tool_choice(choice)
     if not request.parallel_tool_calls:
         fields["parallel_tool_calls"] = False
     return fields
@@ -201,7 +242,9 @@ def _tools(request: ChatRequest) -> dict[str, Any]:
 
 def _tool(tool: Tool) -> dict[str, Any]:
     parameters = tool.parameters or {"type": "object", "properties": {}}
-    function = {"name": tool.name, "description": tool.description, "parameters": parameters}
+    function: dict[str, Any] = {"name": tool.name, "description": tool.description, "parameters": parameters}
+    if tool.strict:
+        function["strict"] = True
     return {"type": "function", "function": function}
 
 
@@ -210,12 +253,14 @@ def _tool_choice(choice: str) -> str | dict[str, Any]:
     return {"type": "function", "function": {"name": name}} if kind == "function" else choice
 
 
-def _format(format: OutputFormat) -> dict[str, Any]:
-    if format.kind == "json_object":
-        return {"type": "json_object"}
-    if format.kind == "json_schema":
-        return {
-            "type": "json_schema",
-            "json_schema": {"name": "reply", "schema": format.schema or {}, "strict": True},
-        }
-    raise Unsupported("An upstream takes JSON schemas, but not grammars.", param="response_format")
+def _format(format: OutputFormat, kind: ServerKind) -> dict[str, Any]:
+    """The fields that constrain the reply."""
+    if format.kind == "grammar":
+        return {kind.grammar: format.grammar}
+    if format.kind == "json_object" and kind.plain_object:
+        return {"response_format": {"type": "json_object"}}
+    schema = format.schema or ({"type": "object"} if format.kind == "json_object" else {})
+    described: dict[str, Any] = {"name": "reply", "schema": schema}
+    if format.strict is not None:
+        described["strict"] = format.strict
+    return {"response_format": {"type": "json_schema", "json_schema": described}}

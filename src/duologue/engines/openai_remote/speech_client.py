@@ -14,10 +14,11 @@ import anyio
 import httpx
 from msgspec import Struct
 
-from duologue.engines.openai_remote.connected_address import refuse_credentials_address
+from duologue.engines.openai_remote.connected_address import server_client
 from duologue.engines.openai_remote.error_text import error_message, mask, read_beginning
 from duologue.engines.openai_remote.response_json import json_of
 from duologue.errors import BadRequest, Busy, EngineFailed, NotFound, Problem, StartFailed
+from duologue.models.upstream_url import parse_upstream_url, shown_url
 
 CONNECT_TIMEOUT = 10.0
 """Seconds to reach the server."""
@@ -38,27 +39,19 @@ class SpeechClient:
     """A client of one server. `setting` is where its address and key are set, for errors: `voice.recogniser`."""
 
     def __init__(self, url: str, key: str, setting: str, *, connections: int = 16) -> None:
-        parts = urlsplit(url if "://" in url else f"http://{url}")
-        if not url or parts.scheme not in ("http", "https") or not parts.hostname:
+        parts = parse_upstream_url(url)
+        if parts is None:
             raise StartFailed(
                 f"The setting {setting}.url must be the address of a server, such as http://127.0.0.1:8000/v1; {url!r} is "
                 "not one.",
                 param=f"{setting}.url",
             )
-        path = parts.path.rstrip("/")
-        path = path if path.endswith("/v1") else f"{path}/v1"
-        self.shown = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], path, "", ""))
-        self._base = urlunsplit((parts.scheme, parts.netloc, path, "", ""))
+        self.shown = shown_url(parts)
+        self._base = urlunsplit(parts)
         self._setting = setting
         self._secrets = [secret for secret in (key, parts.password) if secret]
-        self._client = httpx.AsyncClient(
-            headers={"Authorization": f"Bearer {key}"} if key else {},
-            timeout=httpx.Timeout(READ_TIMEOUT, connect=CONNECT_TIMEOUT, pool=None),
-            limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
-            # The environment's proxies and .netrc are for other things than a server the operator named.
-            trust_env=False,
-            event_hooks={"request": [refuse_credentials_address]},
-        )
+        timeout = httpx.Timeout(READ_TIMEOUT, connect=CONNECT_TIMEOUT, pool=None)
+        self._client = server_client(key, timeout, connections)
 
     @property
     def host(self) -> str:

@@ -7,10 +7,12 @@ Used by `engine`. `EventLines` splits bytes into the data of server-sent events,
 from __future__ import annotations
 
 import json
-import secrets
 from typing import Any
 
+from msgspec.structs import replace
+
 from duologue.engines.openai_remote.error_text import error_in
+from duologue.engines.openai_remote.raw_text import RawText, TextReading, new_call_id
 from duologue.engines.openai_remote.reply_sound import ReplySound
 from duologue.engines.openai_remote.request import CHARACTERS_A_TOKEN
 from duologue.engines.openai_remote.response_json import json_of
@@ -36,9 +38,21 @@ FINISHES: dict[str, Finish] = {
     "stop": "stop",
     "length": "length",
     "max_tokens": "length",
+    "model_length": "length",
+    "max_output_tokens": "length",
     "tool_calls": "tool_calls",
     "function_call": "tool_calls",
+    "tool_use": "tool_calls",
 }
+BROKEN = {
+    "content_filter": "its content filter ended the reply",
+    "abort": "it aborted the reply",
+    "error": "it could not finish the reply",
+    "network_error": "it could not finish the reply",
+    "insufficient_system_resource": "it ran out of resources in the middle of the reply",
+}
+"""Why a reply that ended for this reason is not a whole one."""
+AS_IT_IS = TextReading()
 
 
 class EventLines:
@@ -64,6 +78,9 @@ class EventLines:
         line = b"".join(self._pieces).removesuffix(b"\r")
         self._pieces.clear()
         self._size = 0
+        if line.startswith((b'{"error"', b"error:")):
+            # Older llama-servers and Ollama put an error into the stream without the word "data".
+            return [line.removeprefix(b"error:").strip()]
         if not line.startswith(b"data:"):
             return []
         value = line[5:].strip()
@@ -82,10 +99,16 @@ class UpstreamError(Exception):
 
 class ReplyTranslator:
     """One reply. `began` is when it was requested, in seconds; `prompt` the estimated tokens of the prompt; `ignored` the fields of
-    the request that the server cannot apply. `sound`: for a reply that the model speaks itself; other sound is left out."""
+    the request that the server cannot apply. `sound`: for a reply that the model speaks itself; other sound is left out. `reading`: how
+    text is read in which the server leaves thoughts and tool calls."""
 
     def __init__(
-        self, began: float, prompt: int, ignored: tuple[str, ...] = (), sound: ReplySound | None = None
+        self,
+        began: float,
+        prompt: int,
+        ignored: tuple[str, ...] = (),
+        sound: ReplySound | None = None,
+        reading: TextReading = AS_IT_IS,
     ) -> None:
         self._began = began
         self._prompt = prompt
@@ -96,10 +119,17 @@ class ReplyTranslator:
         self._first: float | None = None
         self._prefilled = False
         self._finish: Finish | None = None
+        self._broken: str | None = None
         self._stop: str | None = None
         self._usage: Usage | None = None
         self._characters = 0
         self._tool_calls = _ToolCalls()
+        self._raw = RawText(reading)
+
+    @property
+    def over(self) -> bool:
+        """Whether the reply has all that it may have, whatever the server would still send."""
+        return self._raw.over
 
     def feed(self, data: bytes, now: float) -> list[Event]:
         """The events of one piece of data. Raises UpstreamError with the upstream's own message, or ValueError for
@@ -125,12 +155,22 @@ class ReplyTranslator:
         return self._with_prefilled(events)
 
     def finished(self, now: float) -> list[Event] | None:
-        """The last events once the upstream has ended; None when it ended in the middle of the reply."""
-        if self._finish is None:
+        """The last events once the upstream has ended; None when it ended in the middle of the reply. Raises UpstreamError where it
+        gave up."""
+        if self._broken is not None:
+            raise UpstreamError(self._broken)
+        if self._finish is None and not self.over:
             return None
-        events: list[Event] = [AudioDelta(pcm) for pcm in self._sound.finish()] if self._sound else []
-        events += self._tool_calls.rest()
-        finish = "tool_calls" if self._tool_calls.opened and self._finish == "stop" else self._finish
+        events: list[Event] = [*self._raw.finish()]
+        events += [AudioDelta(pcm) for pcm in self._sound.finish()] if self._sound else []
+        events += map(self._numbered, self._tool_calls.rest())
+        finish = self._finish
+        if (
+            finish != "length" or self.over
+        ):  # some servers say stop after tool calls, and tool_calls without one
+            finish = "tool_calls" if self._tool_calls.opened or self._raw.complete else "stop"
+            if self._raw.truncated:
+                finish = "length"
         first = self._first if self._first is not None else now
         timings = Timings(
             prefill=(first - self._began) * 1000,
@@ -148,20 +188,25 @@ class ReplyTranslator:
 
     def _deltas(self, delta: dict[str, Any], logprobs: object) -> list[Event]:
         events: list[Event] = []
-        reasoning = _text(delta.get("reasoning_content")) or _text(delta.get("reasoning"))
+        reasoning = _reasoning(delta)
         if reasoning:
-            events.append(ReasoningDelta(reasoning))
+            events += [*self._raw.native_thought(), ReasoningDelta(reasoning)]
         content = _text(delta.get("content")) or _text(delta.get("refusal"))
         if content:
             self._written = True
-            events.append(TextDelta(content, _logprobs(logprobs)))
+            events += self._raw.feed(content, _logprobs(logprobs))
         events += self._spoken(delta.get("audio"))
         calls = delta.get("tool_calls")
         for call in calls if isinstance(calls, list) else ():
             if isinstance(call, dict):
-                events += self._tool_calls.feed(call)
+                events += self._raw.native_call()
+                events += (self._numbered(delta) for delta in self._tool_calls.feed(call))
         self._characters += len(reasoning) + len(content)
         return events
+
+    def _numbered(self, delta: ToolCallDelta) -> ToolCallDelta:
+        """With a number after those of the calls that came as text."""
+        return replace(delta, index=delta.index + self._raw.calls) if self._raw.calls else delta
 
     def _spoken(self, audio: object) -> list[Event]:
         """The sound of a piece, and its transcript where the text does not come as content too."""
@@ -180,6 +225,7 @@ class ReplyTranslator:
         reason = choice.get("finish_reason")
         if isinstance(reason, str) and reason:
             self._finish = FINISHES.get(reason, "stop")
+            self._broken = error_in(choice) or BROKEN.get(reason)
             # The stop string, where the server says it (vLLM).
             stop = choice.get("stop_reason")
             self._stop = stop if isinstance(stop, str) else None
@@ -193,7 +239,8 @@ class _ToolCalls:
         self._places: dict[object, int] = {}
         self._ids: dict[int, str] = {}
         self._waiting: dict[int, list[str]] = {}
-        self._named: set[int] = set()
+        self._named: dict[int, str] = {}
+        self._arguments: dict[int, list[str]] = {}
         self._bare: set[int] = set()
         self._count = 0
 
@@ -212,12 +259,13 @@ class _ToolCalls:
         name = function.get("name")
         if piece:
             self._bare.discard(place)
+            self._arguments.setdefault(place, []).append(piece)
         if place in self._named:
             return [ToolCallDelta(place, piece)] if piece else []
         self._waiting.setdefault(place, []).append(piece)
         if not isinstance(name, str) or not name:
             return []
-        self._named.add(place)
+        self._named[place] = name
         beginning = "".join(self._waiting.pop(place))
         if not beginning:
             self._bare.add(place)
@@ -234,13 +282,46 @@ class _ToolCalls:
         index = call.get("index")
         key: object = index if isinstance(index, int) else identity
         place = self._places.get(key) if key is not None else self._count - 1
-        another = place is not None and place in self._named and identity not in (None, self._ids.get(place))
-        if place is None or place < 0 or (another and function.get("name")):
+        if place is None or place < 0 or self._is_another(place, identity, function.get("name")):
             place = self._count
             self._count += 1
-            self._ids[place] = identity or f"call_{secrets.token_hex(12)}"
+            self._ids[place] = identity or new_call_id()
         self._places[key] = place
         return place
+
+    def _is_another(self, place: int, identity: str | None, name: object) -> bool:
+        """Whether a piece that counts as `place` begins another tool call: servers that give every tool call the same index begin
+        each with a name, and some of them repeat name or id, or make a new id, with every piece."""
+        if place not in self._named or not isinstance(name, str) or not name:
+            return False
+        if name != self._named[place]:
+            return True
+        if identity == self._ids[place]:
+            return False
+        begun = "".join(self._arguments.get(place, ()))
+        return _is_json(begun) if begun else identity is not None
+
+
+def _is_json(text: str) -> bool:
+    if not text.rstrip().endswith(("}", "]")):
+        return False
+    try:
+        json_of(text.encode())
+    except ValueError:
+        return False
+    return True
+
+
+def _reasoning(delta: dict[str, Any]) -> str:
+    """The thought in a delta, by the first of its names: some servers send it under several. Mistral sends it as parts of the
+    content, and what OpenRouter sends may be a summary."""
+    thought = _text(delta.get("reasoning_content")) or _text(delta.get("reasoning"))
+    if not thought and isinstance(details := delta.get("reasoning_details"), list):
+        parts = [part for part in details if isinstance(part, dict)]
+        thought = "".join(_text(part.get("text")) or _text(part.get("summary")) for part in parts)
+    if not thought and isinstance(content := delta.get("content"), list):
+        thought = "".join(_text(part.get("thinking")) for part in content if isinstance(part, dict))
+    return thought
 
 
 def _first(choices: object) -> dict[str, Any] | None:

@@ -14,6 +14,10 @@ from typing import Any, TypeVar
 import anyio
 
 from duologue.engines.contracts import Generation, GenerationEnded, Piece, SpokenSound
+from duologue.engines.decoding.choice_rules import FIELDS, card_defaults, default_rules, rules_of
+from duologue.engines.decoding.model_folder import ends_of
+from duologue.engines.decoding.token_choice import TokenChoice
+from duologue.engines.decoding.token_text import TokenText
 from duologue.engines.device_failures import device_errors
 from duologue.engines.optional_library import load_in_thread
 from duologue.engines.options import read_options
@@ -23,13 +27,10 @@ from duologue.engines.qwen_omni.prompt.omni_prompt import OmniPrompt, as_omni_pr
 from duologue.engines.qwen_omni.prompt.prompt_reader import PromptReader
 from duologue.engines.qwen_omni.speech.reply_speech import open_speech
 from duologue.engines.qwen_omni.talker import Talker
-from duologue.engines.qwen_omni.thinking.choice_rules import FIELDS, card_defaults, default_rules, rules_of
 from duologue.engines.qwen_omni.thinking.media_encoder import MediaEncoder
 from duologue.engines.qwen_omni.thinking.reply_steps import ReplySteps, SequenceReading
 from duologue.engines.qwen_omni.thinking.thinker import Thinker
 from duologue.engines.qwen_omni.thinking.thinker_sequence import ThinkerSequence
-from duologue.engines.qwen_omni.thinking.token_choice import TokenChoice
-from duologue.engines.qwen_omni.thinking.token_text import TokenText
 from duologue.engines.templates.template_renderer import TemplateRenderer
 from duologue.errors import Busy, ContextExceeded, Unavailable, Unsupported
 from duologue.text.templates.chatml import CHATML
@@ -282,19 +283,9 @@ def omni_card(
         sampling=FIELDS,
         defaults=card_defaults(default_rules(opened.generation)),
         tool_format=tool_format,
+        thoughts=facts.thoughts,
         warnings=warnings,
         device=opened.device,
-    )
-
-
-def ends_of(generation: dict[str, Any], tokenizer: Any) -> frozenset[int]:
-    """The tokens that end a reply: those of `generation_config.json`, and the tokenizer's own."""
-    stored = generation.get("eos_token_id")
-    ends = stored if isinstance(stored, list) else [stored]
-    return frozenset(
-        number
-        for number in (*ends, tokenizer.eos_token_id, tokenizer.pad_token_id)
-        if isinstance(number, int)
     )
 
 

@@ -14,10 +14,17 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from duologue.engines import load_progress
-from duologue.engines.devices import Device, numbered_cards, parse_device, require_card
+from duologue.engines.decoding.model_folder import (
+    free_bytes,
+    place_of,
+    read_json,
+    read_template,
+    stored_bytes,
+)
+from duologue.engines.decoding.slot_plan import ModelSize, SlotPlan, plan_memory, thread_count
+from duologue.engines.devices import parse_device
 from duologue.engines.hardware import machine_limits
 from duologue.engines.optional_library import importing, loading
-from duologue.engines.qwen_omni.omni_memory_plan import OmniPlan, OmniSize, plan_memory, thread_count
 from duologue.engines.qwen_omni.prompt.media_reader import MediaReader
 from duologue.engines.qwen_omni.prompt.media_sizes import SoundSize, qwen2_5_tokens, qwen3_tokens
 from duologue.engines.weights import check_files, find_folder, hub_command, missing_weights, target_folder
@@ -51,17 +58,19 @@ class OmniOptions(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OmniFamily(Struct, frozen=True):
-    """What differs between the families: the library's class, its configuration's name, and the tokens of a sound."""
+    """What differs between the families: the library's class, its configuration's name, the tokens of a sound, and whether nearly all of
+    its weights are in layers that bitsandbytes quantises. Experts, of which Qwen3-Omni mostly consists, it leaves as they are."""
 
     class_name: str
     sound_size: SoundSize
     voices: str = ""
     """The file of the voices, where they are one."""
+    quantisable: bool = True
 
 
 FAMILIES = {
     "qwen2_5_omni": OmniFamily("Qwen2_5OmniForConditionalGeneration", qwen2_5_tokens, "spk_dict.pt"),
-    "qwen3_omni_moe": OmniFamily("Qwen3OmniMoeForConditionalGeneration", qwen3_tokens),
+    "qwen3_omni_moe": OmniFamily("Qwen3OmniMoeForConditionalGeneration", qwen3_tokens, quantisable=False),
 }
 
 
@@ -76,7 +85,7 @@ class OpenedModel(Struct, frozen=True):
     new_cache: Any
     template: str
     generation: dict[str, Any]
-    plan: OmniPlan
+    plan: SlotPlan
     folder: Path
     device: str
     size: int
@@ -129,20 +138,31 @@ def open_model(options: OmniOptions) -> OpenedModel:
     with importing("qwen_omni", "omni", role="engine"):
         import torch
         import transformers
+        from safetensors import SafetensorError
         from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import (
             Qwen2VLImageProcessorPil,
             smart_resize,
         )
     with loading(
-        f"The model in {folder} cannot be loaded by transformers", KeyError, TypeError, AttributeError
+        f"The model in {folder} cannot be loaded by transformers",
+        SafetensorError,
+        KeyError,
+        TypeError,
+        AttributeError,
     ):
         config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True)
-        place = _place(torch, device)
+        place = place_of(torch, device)
         stored = stored_bytes(folder)
         size = _size(torch, config, options, stored, place)
         name = options.name or folder.name
         plan = plan_memory(
-            name, size, _free(torch, place), slots=options.slots, context=options.context, place=place
+            name,
+            size,
+            free_bytes(torch, place),
+            slots=options.slots,
+            context=options.context,
+            place=place,
+            others=1,
         )
         if place == "cpu":
             torch.set_num_threads(thread_count(size.weights, machine_limits().cores, options.threads))
@@ -160,7 +180,7 @@ def open_model(options: OmniOptions) -> OpenedModel:
         media=media,
         new_cache=transformers.DynamicCache,
         template=read_template(folder, tokenizer),
-        generation=_json(folder / "generation_config.json"),
+        generation=read_json(folder / "generation_config.json"),
         plan=plan,
         folder=folder,
         device=place,
@@ -169,41 +189,7 @@ def open_model(options: OmniOptions) -> OpenedModel:
     )
 
 
-def stored_bytes(folder: Path) -> int:
-    """Bytes of the weights' files."""
-    return sum(path.stat().st_size for kind in ("*.safetensors", "*.bin") for path in folder.glob(kind))
-
-
-def read_template(folder: Path, tokenizer: Any) -> str:
-    """The chat template of a model, from the files in which these are kept; "" without one."""
-    if (path := folder / "chat_template.jinja").is_file():
-        return path.read_text(encoding="utf-8")
-    stored = _json(folder / "chat_template.json").get("chat_template")
-    return stored if isinstance(stored, str) else str(getattr(tokenizer, "chat_template", None) or "")
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        stored = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return stored if isinstance(stored, dict) else {}
-
-
-def _place(torch: Any, device: Device) -> str:
-    has_cards = torch.cuda.is_available()
-    require_card(device, numbered_cards(torch.cuda.device_count() if has_cards else 0))
-    on_card = device.kind == "cuda" or (device.kind == "auto" and has_cards)
-    return f"cuda:{device.index}" if on_card else "cpu"
-
-
-def _free(torch: Any, place: str) -> int:
-    if place == "cpu":
-        return machine_limits().memory
-    return int(torch.cuda.mem_get_info(place)[0])
-
-
-def _size(torch: Any, config: Any, options: OmniOptions, stored: int, place: str) -> OmniSize:
+def _size(torch: Any, config: Any, options: OmniOptions, stored: int, place: str) -> ModelSize:
     """The sizes by the configuration; the weights as the options will have them in memory."""
     text = config.thinker_config.text_config
     stored_type = getattr(config, "dtype", None) or torch.float32
@@ -217,7 +203,7 @@ def _size(torch: Any, config: Any, options: OmniOptions, stored: int, place: str
     head = getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads
     keys = 2 * text.num_hidden_layers * text.num_key_value_heads * head
     trace = 2 * text.hidden_size if options.speech else 0
-    return OmniSize(weights, (keys + trace) * kind.itemsize, text.max_position_embeddings)
+    return ModelSize(weights, (keys + trace) * kind.itemsize, text.max_position_embeddings)
 
 
 def _load(
@@ -229,7 +215,7 @@ def _load(
     if not options.speech:
         arguments["enable_audio_output"] = False
     if options.quantisation:
-        arguments["quantization_config"] = _quantisation(transformers, options.quantisation, place)
+        arguments["quantization_config"] = _quantisation(transformers, family, options.quantisation, place)
         arguments["device_map"] = {"": place}
         return loader.from_pretrained(folder, **arguments).eval()
     if not options.speech and family.voices:
@@ -238,11 +224,17 @@ def _load(
     return loader.from_pretrained(folder, **arguments).eval().to(place)
 
 
-def _quantisation(transformers: Any, kind: Quantisation, place: str) -> Any:
+def _quantisation(transformers: Any, family: OmniFamily, kind: Quantisation, place: str) -> Any:
     if place == "cpu":
         raise StartFailed(
-            "qwen_omni's option 'quantisation' needs a graphics card: on a processor its numbers would be unpacked for every token. Leave it "
-            "out, or set device.",
+            "qwen_omni's option 'quantisation' needs a graphics card: on a processor the weights would be unpacked for every token, which takes "
+            "more than ten times as long. Leave it out, or set device.",
+            param="quantisation",
+        )
+    if not family.quantisable:
+        raise StartFailed(
+            "qwen_omni's option 'quantisation' does not work for Qwen3-Omni: bitsandbytes leaves its experts, nearly all of the model, as they "
+            "are. Leave it out, or use Qwen2.5-Omni.",
             param="quantisation",
         )
     if find_spec("bitsandbytes") is None:

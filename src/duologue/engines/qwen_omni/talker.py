@@ -26,6 +26,11 @@ class TalkerReply(Protocol):
         """What making sound of the codes took so far; the rest of the time of `feed` and `finish` went into codes."""
         ...
 
+    @property
+    def ended(self) -> bool:
+        """Whether the talker has ended its speech, which it may do before the text ends: no later token is spoken."""
+        ...
+
     def spoken_tokens(self, samples: int) -> int:
         """How many of the reply's tokens its first `samples` (24 kHz) say. An estimate: the model does not time its words."""
         ...

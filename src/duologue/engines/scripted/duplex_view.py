@@ -24,7 +24,7 @@ from duologue.engines.scripted.speaker import (
     pitch_of,
     tone,
 )
-from duologue.errors import EngineFailed
+from duologue.errors import EngineFailed, Unsupported
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES, SPOKEN_RATE, samples
 from duologue.values.messages import ImagePart, Message, TextPart
 
@@ -45,8 +45,8 @@ Sleep = Callable[[float], Awaitable[None]]
 
 class DuplexScript(Struct, frozen=True):
     """How the view behaves, from the options of the engine. `decides`: it decides itself when to speak. `fewest` and `most`: samples of
-    a unit. `says`: words before those of the report. `unit_cost_ms`: how long each unit takes; `fails_at`: the number of the unit that
-    fails, 0 for none."""
+    a unit. `recites`: it says sentences that it is given. `says`: words before those of the report. `unit_cost_ms`: how long each unit takes; `fails_at` and `hangs_at`: the number of
+    the unit that fails, and of the one that is never answered, 0 for none."""
 
     decides: bool = True
     fewest: int = HEARD_RATE // 5
@@ -54,6 +54,8 @@ class DuplexScript(Struct, frozen=True):
     says: str = ""
     unit_cost_ms: float = 0
     fails_at: int = 0
+    hangs_at: int = 0
+    recites: bool = True
 
 
 def digest_of(sounds: Iterable[bytes], frames: Iterable[ImagePart] = ()) -> str:
@@ -101,6 +103,7 @@ class ScriptedDuplexView:
         self._messages: tuple[Message, ...] = ()
         self._heard = _Heard()
         self._to_say: deque[str] = deque()
+        self._to_recite: deque[str] = deque()
         self._said: list[str] = []
         """The words of the reply that have been given."""
         self._open = False
@@ -149,13 +152,15 @@ class ScriptedDuplexView:
             await self._sleep(self._script.unit_cost_ms / 1000)
         if self._units == self._script.fails_at:
             raise EngineFailed("The script asked for a failure.", code="scripted_failure")
+        if self._units == self._script.hangs_at:
+            await anyio.sleep_forever()
         slices = 0
         if self.decides or not self._open:
             self._heard.add(pcm, frames)
             slices = len(frames) * (max_slices or 1)
             self._count(samples(pcm) // SOUND_TOKENS + SLICE_TOKENS * slices)
         if not self._open and self._speaks_now(pcm, decision):
-            self._begin()
+            self._begin(recites=decision == "speak")
         words, sound = self._say(samples(pcm)) if self._open else ("", b"")
         costs = UnitCosts(prefill=self._script.unit_cost_ms)
         if not sound:
@@ -190,6 +195,12 @@ class ScriptedDuplexView:
         self._to_say.clear()
         return "".join(kept).rstrip()
 
+    async def recite(self, text: str) -> None:
+        """Raises Unsupported where the script says so."""
+        if not self._script.recites:
+            raise Unsupported("This model speaks only its own words, so the announcement was not spoken.")
+        self._to_recite.append(text)
+
     async def type(self, text: str) -> None:
         """The next answer repeats it."""
         self._heard.typed.append(text)
@@ -216,7 +227,12 @@ class ScriptedDuplexView:
         over = self._heard.loud and not _is_loud(pcm[-SILENT_END * SAMPLE_BYTES :])
         return over or bool(self._heard.typed)
 
-    def _begin(self) -> None:
+    def _begin(self, *, recites: bool) -> None:
+        self._open, self._owed, self._said = True, 0, []
+        if recites and self._to_recite:
+            words = self._to_recite.popleft().split()
+            self._to_say = deque([f"{word} " for word in words[:-1]] + words[-1:])
+            return
         texts = (
             part.text
             for message in self._messages
@@ -227,8 +243,7 @@ class ScriptedDuplexView:
         asked = [line[5:] for text in texts for line in text.splitlines() if line.startswith("/say ")]
         words = " ".join([*asked, self._script.says, self._heard.report()]).split()
         self._to_say = deque([f"{word} " for word in words[:-1]] + words[-1:])
-        self._said, self._heard = [], _Heard()
-        self._open, self._owed = True, 0
+        self._heard = _Heard()
 
     def _say(self, unit: int) -> tuple[str, bytes]:
         """The next words, about as long as the unit of `unit` samples."""

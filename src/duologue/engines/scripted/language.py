@@ -1,24 +1,7 @@
 """The scripted engine: a language engine that plays a script from the user's message, the same way every time.
 
 It ships with the package and runs the whole system without a model: tests, examples, benchmarks, a first try.
-Text is its own tokens (one a byte). It answers the last user message. Each line of that message that starts with a
-slash is a step; a message without steps is answered with "You said: ...":
-
-    /say TEXT        write TEXT, a word at a time ("\\n" is a line break); may hold <think> and <tool_call>
-    /repeat N TEXT   write TEXT N times, each as one piece
-    /pace MS         from here on wait MS milliseconds before each piece
-    /read N MS       while reading the prompt, report N steps, MS milliseconds apart
-    /wait MS         wait once
-    /hang            write nothing more until cancelled
-    /length          end as if the token limit was reached
-    /fail TEXT       fail with TEXT as the sentence
-    /lose TEXT       lose the device: fail with TEXT, and end the worker after it
-    /crash           end the worker process at once, as a fault in a library would
-    /got             write what the request has besides text, one word for each part (chat and omni engines only)
-    /then            what follows belongs to the next turn of the same reply, after the results of the tools that were
-                     called in this one; without it the last turn is repeated
-
-A reply that is continued resumes after its text so far: that text, and the step that ended it, are not played again.
+Text is its own tokens (one a byte). It answers the last user message, whose script is read by `script`.
 
 With `kind: chat` in its options it is a chat engine instead of a prompt engine; `modalities` are then what it takes. With
 `duplex` it is an omni engine (`omni.py`).
@@ -26,7 +9,6 @@ With `kind: chat` in its options it is a chat engine instead of a prompt engine;
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
@@ -36,11 +18,20 @@ from typing import Any
 
 import anyio
 from anyio.lowlevel import checkpoint
-from msgspec import Struct
 
 from duologue.engines.contracts import Generation, GenerationEnded, LanguageEngine, Piece
-from duologue.errors import BadRequest, DeviceLost, EngineFailed
-from duologue.text.output.channels import ReasoningTags
+from duologue.engines.scripted.script import (
+    THOUGHT_BEGINS,
+    ScriptStep,
+    format_of,
+    number_of,
+    opening_of,
+    parse_script,
+    remaining,
+    turn_of,
+)
+from duologue.errors import DeviceLost, EngineFailed
+from duologue.text.output.reasoning_tags import ReasoningTags
 from duologue.text.templates.chat_template import ChatTemplate
 from duologue.text.templates.prompt_request import PromptRequest, RenderedPrompt
 from duologue.values.events import (
@@ -68,97 +59,8 @@ TEMPLATE = (
 )
 SLOTS = 64
 CONTEXT = 1_000_000
-LARGEST = 1_000_000_000
-THOUGHT_BEGINS = "<think>"
-THOUGHT_ENDS = "</think>"
+ASSISTANT = "<|im_start|>assistant\n"
 _USER = re.compile(r"<\|im_start\|>user\n(.*?)<\|im_end\|>", re.DOTALL)
-_WORDS = re.compile(r"\s*\S+\s*")
-
-
-class ScriptStep(Struct, frozen=True):
-    """One line of a script."""
-
-    verb: str
-    number: float = 0.0
-    text: str = ""
-
-
-_THEN = re.compile(r"^\s*/then\s*$\n?", re.MULTILINE)
-_STEP = re.compile(r"/(say|repeat|pace|read|wait|hang|length|fail|lose|crash|got)\b ?(.*)")
-_ENDING = {"hang", "length", "fail", "lose", "crash"}
-_NUMBERED = {"repeat", "pace", "read", "wait"}
-
-
-def parse_script(message: str) -> list[ScriptStep]:
-    """The steps of a user's message; without any, an echo of it."""
-    steps = []
-    for line in message.splitlines():
-        if (match := _STEP.fullmatch(line.lstrip())) is None:
-            continue
-        verb, rest = match.groups()
-        number = 0.0
-        if verb in _NUMBERED:
-            head, _, rest = rest.partition(" ")
-            number = _number(verb, head)
-        steps.append(ScriptStep(verb, number, rest.replace("\\n", "\n")))
-    return steps or [ScriptStep("say", text=f"You said: {message}")]
-
-
-def turn_of(message: str, turns: int) -> str:
-    """The part of a user's message that is played once `turns` turns have answered it."""
-    parts = _THEN.split(message)
-    return parts[min(turns, len(parts) - 1)]
-
-
-def remaining(steps: list[ScriptStep], reply: str) -> list[ScriptStep]:
-    """The steps that a reply with this text so far still has to play; all of them where its text is another.
-
-    A thought that was cut short counts as finished. The empty thought of a template without thinking is the template's,
-    not the script's.
-    """
-    thought, ended, answer = reply.rpartition(THOUGHT_ENDS)
-    if ended and not thought.removeprefix(THOUGHT_BEGINS).strip():
-        reply, ended = answer.lstrip("\n"), ""
-    left, rest = (answer.lstrip("\n"), _after_thought(steps)) if ended else (reply, list(steps))
-    paces: list[ScriptStep] = []
-    while left and rest:
-        step = rest.pop(0)
-        if step.verb == "pace":
-            paces.append(step)
-        if step.verb not in ("say", "repeat"):
-            continue
-        text = step.text * (int(step.number) if step.verb == "repeat" else 1)
-        if text.startswith(left):
-            rest, left = [ScriptStep("say", text=text[len(left) :]), *rest] if text != left else rest, ""
-        elif left.startswith(text):
-            left = left[len(text) :]
-        else:
-            return steps
-    if left:
-        return steps
-    if reply and rest and rest[0].verb in _ENDING:
-        rest.pop(0)
-    return [*paces, *rest]
-
-
-def _after_thought(steps: Sequence[ScriptStep]) -> list[ScriptStep]:
-    """The steps after the first thought; all of them where there is none."""
-    for at, step in enumerate(steps):
-        _, ended, behind = step.text.partition(THOUGHT_ENDS)
-        if step.verb == "say" and ended:
-            paces = [before for before in steps[:at] if before.verb == "pace"]
-            return [*paces, ScriptStep("say", text=behind), *steps[at + 1 :]]
-    return list(steps)
-
-
-def _number(verb: str, text: str) -> float:
-    try:
-        number = float(text or 0)
-    except ValueError:
-        number = math.nan
-    if not 0 <= number <= LARGEST:
-        raise BadRequest(f"/{verb} takes numbers from 0 to {LARGEST:,}, not {text!r}.", param="messages")
-    return number
 
 
 class ScriptedTemplate:
@@ -168,11 +70,22 @@ class ScriptedTemplate:
         self.chat = ChatTemplate(source)
 
     @property
+    def stop_strings(self) -> tuple[str, ...]:
+        return self.chat.stop_strings
+
+    @property
     def reasoning(self) -> ReasoningTags | None:
         return self.chat.reasoning
 
     async def render(self, request: PromptRequest, now: datetime) -> RenderedPrompt:
-        return self.chat.prompt(request, now)
+        """Raises BadRequest for a `/format` that is none, besides the template's own."""
+        rendered = self.chat.prompt(request, now)
+        script = next((message.text for message in reversed(request.messages) if message.role == "user"), "")
+        text, head = rendered.text, rendered.head
+        if text.endswith(ASSISTANT) and (opening := opening_of(script)):
+            head = text + opening if head == text else head
+            text += opening
+        return RenderedPrompt(text, head, format_of(script))
 
 
 class ScriptedEngine:
@@ -193,6 +106,7 @@ class ScriptedEngine:
             sampling=tuple(field for field in Sampling.__struct_fields__ if field in _APPLIED),
             defaults={"max_tokens": -1},
             tool_format="hermes",
+            thoughts=THOUGHT_BEGINS,
         )
         self._cache: dict[int, bytes] = {}
 
@@ -215,7 +129,7 @@ class ScriptedEngine:
         is_new = cached < prompt.rfind(b"<|im_end|>")
         for step in parse_script(_last_user(prompt.decode(errors="replace"))) if is_new else ():
             if step.verb == "read":
-                count, pause = int(step.number), _number("read", step.text) / 1000
+                count, pause = int(step.number), number_of("read", step.text) / 1000
                 for part in range(count):
                     yield Progress(cached + (total - cached) * part // count, total, cached)
                     await anyio.sleep(pause)
@@ -234,8 +148,7 @@ class ScriptedEngine:
         async with aclosing(self._read(slot, prompt)) as progress:
             async for step in progress:
                 yield step
-        text = prompt.decode(errors="replace")
-        steps = remaining(parse_script(_last_user(text)), text.rpartition("<|im_start|>assistant\n")[2])
+        steps = _steps_left(prompt.decode(errors="replace"))
         async with _play_limited(steps, generation.sampling) as items:
             async for item in items:
                 yield item
@@ -320,13 +233,27 @@ def _common(one: bytes, other: bytes) -> int:
     )
 
 
-def _last_user(prompt: str) -> str:
-    """The part of the last user message that is to be played now."""
+def _last_user(prompt: str, *, whole: bool = False) -> str:
+    """The part of the last user message that is to be played now; all of it if `whole`."""
     messages = list(_USER.finditer(prompt))
-    if not messages:
-        return ""
-    answers = prompt.count("<|im_start|>assistant\n", messages[-1].end())
+    if not messages or whole:
+        return messages[-1][1] if messages else ""
+    answers = prompt.count(ASSISTANT, messages[-1].end())
     return turn_of(messages[-1][1], max(0, answers - 1))  # the last one is the reply to be generated
+
+
+def _steps_left(prompt: str) -> list[ScriptStep]:
+    """What the reply that this prompt ends in has still to play."""
+    script = _last_user(prompt, whole=True)
+    begun = prompt.rpartition(ASSISTANT)[2].removeprefix(opening_of(script))
+    format = format_of(script)
+    tags = None if format is None else format.reasoning
+    steps = parse_script(_last_user(prompt))
+    return (
+        remaining(steps, begun)
+        if tags is None
+        else remaining(steps, begun, tags.start, tags.closing or tags.end)
+    )
 
 
 @asynccontextmanager
@@ -358,10 +285,9 @@ async def _play(steps: Sequence[ScriptStep]) -> AsyncGenerator[str | GenerationE
             case "length":
                 yield GenerationEnded("length", 0)
                 return
-            case "say" | "repeat":
-                count = int(step.number) if step.verb == "repeat" else 1
-                words = [step.text] if step.verb == "repeat" else _WORDS.findall(step.text)
-                for _ in range(count):
+            case "say" | "repeat" | "raw":
+                words = step.words
+                for _ in range(int(step.number) if step.verb == "repeat" else 1):
                     for word in words:
                         await (anyio.sleep(pace) if pace else checkpoint())
                         yield word

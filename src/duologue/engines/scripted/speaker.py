@@ -2,7 +2,7 @@
 
 It ships with the package so that calls can be tested without a speech model. Each word is a tone of `word_ms` and then
 `gap_ms` of silence; the pitch depends on the word and the voice, so one word can be told from another, and one caller's
-reply from another's. Word timestamps are exact. Words of the text that are steps are carried out instead:
+reply from another's. Word timestamps are exact, and the phones are those that the letters of the word suggest. Words of the text that are steps are carried out instead:
 
     xfail    fail here
     xhang    send nothing more until cancelled
@@ -24,6 +24,7 @@ from anyio.lowlevel import checkpoint
 
 from duologue.engines.contracts import SpeakerEngine, SpeechChunk, SpokenWord
 from duologue.errors import EngineFailed, NotFound
+from duologue.text.speech.letter_sounds import guessed_phones
 from duologue.text.speech.word_spans import words_in
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES, SPOKEN_RATE
 from duologue.values.speech import Voice, VoiceSample
@@ -96,7 +97,11 @@ class ScriptedSpeaker:
                     word = SpokenWord(text, start, start + sounding, at, to)
                     pcm = tone(pitch_of(text, pitch), sounding) + silence
                     start += len(pcm) // SAMPLE_BYTES
-                    yield SpeechChunk(pcm, (word,) if self._timed else ())
+                    if self._timed:
+                        phones = guessed_phones(text, word.start, word.end, "en")
+                        yield SpeechChunk(pcm, (word,), phones)
+                    else:
+                        yield SpeechChunk(pcm)
 
     async def close(self) -> None:
         """Nothing to free."""

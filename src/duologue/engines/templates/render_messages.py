@@ -5,7 +5,9 @@ Used by `template_renderer` on one side and `template_process` on the other, as 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timezone
+from types import MappingProxyType
 
 from msgspec import Struct, structs
 
@@ -40,6 +42,7 @@ class CompileTemplate(Struct, frozen=True, tag="compile"):
     bos: str
     eos: str
     limits: RenderLimits
+    special: dict[str, str] = {}
 
 
 class TemplateCompiled(Struct, frozen=True, tag="compiled"):
@@ -84,10 +87,13 @@ CompileAnswer = TemplateCompiled | TemplateFailed
 RenderAnswer = RendererReady | PromptRendered | TemplateFailed
 
 
-def compile_template(source: str, bos: str, eos: str, limits: RenderLimits) -> CompileTemplate:
+def compile_template(
+    source: str, bos: str, eos: str, limits: RenderLimits, special: Mapping[str, str] = MappingProxyType({})
+) -> CompileTemplate:
     """The message for a template; texts of a file may hold half a surrogate pair, which no encoding has."""
     source, bos, eos = (text.encode(errors="replace").decode() for text in (source, bos, eos))
-    return CompileTemplate(source, bos, eos, limits)
+    texts = {name: text.encode(errors="replace").decode() for name, text in special.items()}
+    return CompileTemplate(source, bos, eos, limits, texts)
 
 
 def render_prompt(request: PromptRequest, now: datetime) -> RenderPrompt:

@@ -54,7 +54,7 @@ def deadline(seconds: float) -> Iterator[None]:
 def compiled(order: CompileTemplate) -> tuple[ChatTemplate | None, CompileAnswer]:
     """The template, and the answer about it."""
     try:
-        template = ChatTemplate(order.source, bos=order.bos, eos=order.eos)
+        template = ChatTemplate(order.source, bos=order.bos, eos=order.eos, special=order.special)
     except Problem as problem:
         return None, template_failed(problem)
     except MemoryError:

@@ -13,8 +13,10 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
+from types import MappingProxyType
 
 import anyio
 from anyio.abc import Process
@@ -36,7 +38,7 @@ from duologue.engines.templates.render_messages import (
 )
 from duologue.errors import BadRequest, EngineFailed, Problem, StartFailed, Unsupported
 from duologue.process_limits import inherited_environment
-from duologue.text.output.channels import ReasoningTags
+from duologue.text.output.reasoning_tags import ReasoningTags
 from duologue.text.templates.prompt_request import (
     TEMPLATE_ERROR,
     PromptRequest,
@@ -65,12 +67,19 @@ _Renderer = MessageSocket[RenderAnswer]
 
 class TemplateRenderer:
     """The template of one model. `start`, then `compiled`, then `render` from any number of tasks; `close` ends it. `bos` and
-    `eos` are the texts of those tokens. Implements `contracts.PromptTemplate`."""
+    `eos` are the texts of those tokens, `special` those of others (`ChatTemplate`). Implements `contracts.PromptTemplate`."""
 
     def __init__(
-        self, source: str, *, bos: str = "", eos: str = "", limits: RenderLimits | None = None
+        self,
+        source: str,
+        *,
+        bos: str = "",
+        eos: str = "",
+        special: Mapping[str, str] = MappingProxyType({}),
+        limits: RenderLimits | None = None,
     ) -> None:
         self.source, self.bos, self.eos = source, bos, eos
+        self._special = special
         self._limits = limits or RenderLimits()
         self._places = anyio.Semaphore(RENDERERS, fast_acquire=True)
         self._idle: list[_Renderer] = []
@@ -90,6 +99,11 @@ class TemplateRenderer:
         """The markers that the template puts around thoughts."""
         return self.facts.reasoning
 
+    @property
+    def stop_strings(self) -> tuple[str, ...]:
+        """Texts at which a reply ends, as the template itself sets them."""
+        return self.facts.stop_strings
+
     async def start(self) -> None:
         """Start the process and send it the template, without waiting until it is compiled. Raises StartFailed."""
         near, far = socket.socketpair()
@@ -107,7 +121,7 @@ class TemplateRenderer:
                     # It runs what strangers wrote: no key of an upstream, and not the worker's secret.
                     env=inherited_environment(),
                 )
-            order = compile_template(self.source, self.bos, self.eos, self._limits)
+            order = compile_template(self.source, self.bos, self.eos, self._limits, self._special)
             with suppress(OSError):  # if it has ended, `compiled` says why
                 await MessageSocket[CompileAnswer](near, CompileAnswer).send(pack(order))
         except OSError as error:

@@ -1,4 +1,4 @@
-"""espeak-ng: a small, clear speaker of many languages, with exact word timestamps.
+"""espeak-ng: a small, clear speaker of many languages, with exact times of words and phones.
 
 Loaded by `registry`. Owns the choice of a voice, pauses, and how the library's sound becomes chunks with words; the C
 interface is `espeak_library`. A second of speech takes about a millisecond.
@@ -21,6 +21,7 @@ from duologue.errors import NotFound, StartFailed
 from duologue.resampler import Resampler, at_rate
 from duologue.threads import Emit
 from duologue.values.audio import SPOKEN_RATE
+from duologue.values.mouth import Phone
 from duologue.values.speech import Voice
 
 WORDS_PER_MINUTE = 165
@@ -70,6 +71,11 @@ VOICES = (
 """The voices that are listed. Any language of the library, with any variant, is accepted by its name as well."""
 
 _NAME = re.compile(r"[a-z]{2,3}(?:-[a-z0-9]+)*(?:\+[A-Za-z0-9]{1,16})?")
+_STRESS = "ˈˌ"
+_PLOSIVES = tuple("ptkcqʈ")
+"""The sounds that begin with silence."""
+CLOSED = RATE * 60 // 1000
+"""The longest silence of one, in samples of the library: longer ones are pauses."""
 _SOUNDLESS = {"Cc", "Cf", "Cs", "Co", "Cn"}
 
 
@@ -157,6 +163,9 @@ class _ClauseSound:
         self._synthesised = 0
         """Samples the library has made, the ones in `_waiting` included."""
         self._words: list[SpokenWord] = []
+        self._phone = ("", 0)
+        """What sounds now (silence: ""), and since which sample."""
+        self._phones: list[Phone] = []
         self._emitted = 0
 
     def take(self, pcm: bytes, events: list[SpeechEvent]) -> bool:
@@ -164,11 +173,19 @@ class _ClauseSound:
         self._waiting += pcm
         self._synthesised += len(pcm) // 2
         for event in events:
+            symbol = event.phoneme.lstrip(_STRESS)
+            begun = self._closed_since(event.sample) if symbol.startswith(_PLOSIVES) else event.sample
+            self._end_phone(begun)
             if event.is_word:
                 self._times.word(event.sample, event.position)
             else:
-                self._times.sound(event.sample, pause=event.phoneme.startswith(b"_"))
+                self._times.sound(event.sample, pause=not event.phoneme)
+                self._phone = (symbol, begun)
         ready = self._times.ready(self._synthesised)
+        symbol, start = self._phone
+        if symbol:
+            # Of a long word, which is not held back whole, a phone is complete before its sound leaves.
+            ready = min(ready, start)
         released = self._synthesised - len(self._waiting) // 2
         cut = max(0, min(ready - released, len(self._waiting) // 2)) * 2
         return self._release(bytes(self._waiting[:cut]), cut)
@@ -176,6 +193,7 @@ class _ClauseSound:
     def end(self, pause: int) -> None:
         """The synthesis is over; `pause` is in milliseconds."""
         self._times.end(self._synthesised)
+        self._end_phone(self._synthesised)
         silence = bytes(RATE * pause // 1000 * 2)
         self._release(bytes(self._waiting) + silence, len(self._waiting), last=True)
 
@@ -193,7 +211,30 @@ class _ClauseSound:
         self._emitted += len(sound) // 2
         beginning = [word for word in self._words if word.start < self._emitted or last]
         self._words = self._words[len(beginning) :]
-        return self._emit(SpeechChunk(sound, tuple(beginning))) if sound or beginning else True
+        phones = [phone for phone in self._phones if phone.start < self._emitted or last]
+        self._phones = self._phones[len(phones) :]
+        if not sound and not beginning and not phones:
+            return True
+        return self._emit(SpeechChunk(sound, tuple(beginning), tuple(phones)))
+
+    def _closed_since(self, sample: int) -> int:
+        """Where the silence before `sample` begins, in which the mouth is closed for a plosive: the library reports its burst, and counts
+        that silence as part of the sound before."""
+        released = self._synthesised - len(self._waiting) // 2
+        first = max(0, sample - released - CLOSED)
+        before = memoryview(self._waiting)[first * 2 : max(0, sample - released) * 2].cast("h").tolist()
+        silent = 0
+        while silent < len(before) and not before[-1 - silent]:
+            silent += 1
+        return sample - silent
+
+    def _end_phone(self, sample: int) -> None:
+        """The library tells where a phone begins; it lasts until the next event."""
+        symbol, start = self._phone
+        if symbol:
+            first, last = at_rate(start, RATE, SPOKEN_RATE), at_rate(sample, RATE, SPOKEN_RATE)
+            self._phones.append(Phone(symbol, first, max(first, last)))
+        self._phone = ("", sample)
 
 
 def replace_soundless(text: str) -> str:

@@ -21,7 +21,9 @@ RATE = 22_050
 # Constants of speak_lib.h.
 _SYNCHRONOUS = 2
 _PHONEME_EVENTS = 0x0001
+_PHONEME_IPA = 0x0002
 _STAY_ALIVE = 0x8000
+_EVENTS = _PHONEME_EVENTS | _PHONEME_IPA | _STAY_ALIVE
 _CHARACTERS, _UTF8 = 1, 1
 _SPEED = 1
 _LIST_ENDS, _WORD, _PHONEME = 0, 1, 7
@@ -66,12 +68,13 @@ _Callback = ctypes.CFUNCTYPE(
 
 
 class SpeechEvent(NamedTuple):
-    """The beginning of a word, or of a phoneme: at which sample, and at which character of the text."""
+    """The beginning of a word, or of a phoneme: at which sample (22,050 Hz), and at which character of the text. `phoneme`: in letters of
+    the International Phonetic Alphabet, with its stress; "" for a pause."""
 
     is_word: bool
     sample: int
     position: int
-    phoneme: bytes
+    phoneme: str
 
 
 OnSpeech = Callable[[bytes, list[SpeechEvent]], bool]
@@ -114,7 +117,7 @@ class EspeakLibrary:
         )
         api.espeak_TextToPhonemes.restype = ctypes.c_char_p
         api.espeak_TextToPhonemes.argtypes = (ctypes.POINTER(ctypes.c_char_p), ctypes.c_int, ctypes.c_int)
-        rate = api.espeak_Initialize(_SYNCHRONOUS, 0, data.encode(), _PHONEME_EVENTS | _STAY_ALIVE)
+        rate = api.espeak_Initialize(_SYNCHRONOUS, 0, data.encode(), _EVENTS)
         if rate != RATE:
             raise StartFailed(
                 f"The voice library espeak-ng did not start with its data in {data} (result {rate}). A very long path is "
@@ -201,7 +204,8 @@ def _events(records: Any) -> list[SpeechEvent]:
         record = records[at]
         if record.type in (_WORD, _PHONEME):
             is_word = record.type == _WORD
-            phoneme = b"" if is_word else record.id.string
+            # The field has eight bytes, which may end within a letter.
+            phoneme = "" if is_word else record.id.string.decode("utf-8", "ignore")
             # The library counts characters from 1.
             events.append(SpeechEvent(is_word, record.sample, record.text_position - 1, phoneme))
         at += 1

@@ -1,4 +1,4 @@
-"""Kokoro through its own package and PyTorch: natural voices in nine languages, with word times in English.
+"""Kokoro through its own package and PyTorch: natural voices in nine languages, with times of words and phones in English.
 
 Loaded by `registry`. Owns where its weights are, which languages the machine can speak (English needs a model of spaCy,
 Japanese and Chinese packages of their own), and how its sound becomes clauses with word timestamps. Without a graphics
@@ -17,12 +17,13 @@ from typing import Any
 from msgspec import Struct
 
 from duologue.engines.audio.pcm import leading_silence, to_pcm
-from duologue.engines.contracts import SpeakerEngine, SpeechChunk, SpokenWord
+from duologue.engines.contracts import SpeakerEngine, SpeechChunk
 from duologue.engines.devices import Device, numbered_cards, parse_device, require_card
 from duologue.engines.optional_library import importing, load_in_thread, loading
 from duologue.engines.options import read_options
-from duologue.engines.tts.kokoro_speech import speak_clause
+from duologue.engines.tts.kokoro_speech import SpokenPart, speak_clause
 from duologue.engines.tts.kokoro_voices import LANGUAGES, choose_voice, voices_of
+from duologue.engines.tts.phone_times import phones_of
 from duologue.engines.tts.word_alignment import TimedText, words_from_tokens
 from duologue.engines.weights import (
     check_files,
@@ -104,9 +105,7 @@ class KokoroSpeaker:
         self._pipelines.clear()
         self._model = None
 
-    def _synthesise(
-        self, text: str, voice: str, speed: float
-    ) -> Iterator[tuple[bytes, tuple[SpokenWord, ...]]]:
+    def _synthesise(self, text: str, voice: str, speed: float) -> Iterator[SpokenPart]:
         try:
             pipeline = self._pipeline(voice[0])
             path = str(self._folder / VOICES / f"{voice}.pt")
@@ -122,18 +121,20 @@ class KokoroSpeaker:
         return self._pipelines[letter]
 
 
-def _trim(text: str, result: Any) -> tuple[bytes, tuple[SpokenWord, ...]]:
-    """The sound of one of the library's results without the silence it begins with, and its words."""
+def _trim(text: str, result: Any) -> SpokenPart:
+    """The sound of one of the library's results without the silence it begins with, its words, and its phones."""
     if result.audio is None:
-        return b"", ()
+        return b"", (), ()
     pcm = to_pcm(result.audio)
     silence = leading_silence(pcm)
-    tokens = [
-        TimedText(token.text, token.start_ts, token.end_ts)
-        for token in result.tokens or ()
-        if token.start_ts is not None and token.end_ts is not None
+    timed = [
+        token for token in result.tokens or () if token.start_ts is not None and token.end_ts is not None
     ]
-    return pcm[silence * SAMPLE_BYTES :], words_from_tokens(text, tokens, delay=-silence / SPOKEN_RATE)
+    delay = -silence / SPOKEN_RATE
+    tokens = [TimedText(token.text, token.start_ts, token.end_ts) for token in timed]
+    pronounced = [TimedText(token.phonemes or "", token.start_ts, token.end_ts) for token in timed]
+    words = words_from_tokens(text, tokens, delay=delay)
+    return pcm[silence * SAMPLE_BYTES :], words, phones_of(pronounced, delay=delay)
 
 
 def available_languages() -> tuple[str, ...]:

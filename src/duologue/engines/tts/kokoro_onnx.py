@@ -14,13 +14,14 @@ from typing import Any
 from msgspec import Struct
 
 from duologue.engines.audio.pcm import to_pcm
-from duologue.engines.contracts import SpeakerEngine, SpeechChunk, SpokenWord
+from duologue.engines.contracts import SpeakerEngine, SpeechChunk
 from duologue.engines.devices import numbered_cards, parse_device, require_card
 from duologue.engines.hardware import machine_limits
 from duologue.engines.optional_library import importing, load_in_thread, loading
 from duologue.engines.options import check_parallel, read_options
-from duologue.engines.tts.kokoro_speech import speak_clause
+from duologue.engines.tts.kokoro_speech import SpokenPart, speak_clause
 from duologue.engines.tts.kokoro_voices import LANGUAGES, choose_voice, voices_of
+from duologue.engines.tts.phone_times import phones_of
 from duologue.engines.tts.word_alignment import TimedText, words_from_phonemes
 from duologue.engines.weights import (
     check_files,
@@ -90,9 +91,7 @@ class KokoroOnnxSpeaker:
         """Drop the model; its memory is freed when the last clause with it has ended."""
         self._kokoro = None
 
-    def _synthesise(
-        self, text: str, voice: str, speed: float
-    ) -> Iterator[tuple[bytes, tuple[SpokenWord, ...]]]:
+    def _synthesise(self, text: str, voice: str, speed: float) -> Iterator[SpokenPart]:
         try:
             sound, rate, timings = self._kokoro.create_timed(
                 text, voice, speed=speed, lang=LANGUAGES[voice[0]].espeak
@@ -106,7 +105,7 @@ class KokoroOnnxSpeaker:
         if rate != SPOKEN_RATE:
             raise EngineFailed(f"Kokoro spoke at {rate} Hz, not at {SPOKEN_RATE}.")
         phonemes = [TimedText(each.phoneme, each.start, each.end) for each in timings]
-        yield to_pcm(sound), words_from_phonemes(text, phonemes)
+        yield to_pcm(sound), words_from_phonemes(text, phonemes), phones_of(phonemes)
 
 
 async def load(options: dict[str, Any]) -> SpeakerEngine:

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 
-from duologue.engines.audio.pcm import no_speech, shift_words, split_chunks
+from duologue.engines.audio.pcm import no_speech, shift_phones, shift_words, split_chunks
 from duologue.engines.contracts import SpeechChunk, SpokenWord
 from duologue.engines.tts.clause_split import check_length, parts_of
 from duologue.threads import Emit, ThreadLane
 from duologue.values.audio import SAMPLE_BYTES
+from duologue.values.mouth import Phone
 
 SLOWEST, FASTEST = 0.5, 2.0
 LONGEST = 4000
@@ -20,8 +21,9 @@ LONGEST = 4000
 AHEAD = 8
 """Chunks that may be synthesised ahead of the listener."""
 
-Synthesise = Callable[[str, float], Iterator[tuple[bytes, tuple[SpokenWord, ...]]]]
-"""Text and speed -> the PCM of the text, in one or more pieces, each with its words. Blocks."""
+SpokenPart = tuple[bytes, tuple[SpokenWord, ...], tuple[Phone, ...]]
+Synthesise = Callable[[str, float], Iterator[SpokenPart]]
+"""Text and speed -> the PCM of the text, in one or more pieces, each with its words and phones. Blocks."""
 
 
 @asynccontextmanager
@@ -38,8 +40,9 @@ async def speak_clause(
     def step(emit: Emit[SpeechChunk]) -> None:
         start = 0
         for at, to in parts_of(clause):
-            for pcm, words in synthesise(clause[at:to], max(SLOWEST, min(FASTEST, speed))):
-                if not all(map(emit, split_chunks(pcm, shift_words(words, start, at), start))):
+            for pcm, words, phones in synthesise(clause[at:to], max(SLOWEST, min(FASTEST, speed))):
+                words, phones = shift_words(words, start, at), shift_phones(phones, start)
+                if not all(map(emit, split_chunks(pcm, words, start, phones))):
                     return
                 start += len(pcm) // SAMPLE_BYTES
 

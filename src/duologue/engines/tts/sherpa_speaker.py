@@ -3,7 +3,7 @@ PyTorch.
 
 Loaded by `registry`. Owns the loading of a model's folder, whose kind `sherpa_speech_kinds` finds out, and the sound of a
 clause, which the library gives a sentence at a time. Most models read phonemes, which espeak-ng writes. Nothing is said
-about when a word sounds, so words are spread over the sound between its pauses. The calls block and are made in a lane; they release the interpreter's lock.
+about when a word sounds, so words are spread over the sound between its pauses, and its phonemes over a word. The calls block and are made in a lane; they release the interpreter's lock.
 """
 
 from __future__ import annotations
@@ -29,12 +29,14 @@ from duologue.engines.sherpa_folder import check_precision, find_sherpa_model, r
 from duologue.engines.tts.clause_split import check_length, sentences_of
 from duologue.engines.tts.espeak_library import espeak_library
 from duologue.engines.tts.kokoro_voices import choose_voice
+from duologue.engines.tts.phone_times import sounds_of_words
 from duologue.engines.tts.phonemes import phonemes_of
 from duologue.engines.tts.sherpa_speech_kinds import KNOWN, SpeechModel, detect_speech_kind
 from duologue.engines.tts.sherpa_voices import SUPERTONIC_LANGUAGES, SherpaVoice, list_voices
 from duologue.engines.tts.word_alignment import words_from_sound
 from duologue.errors import BadRequest, EngineFailed, StartFailed
 from duologue.resampler import Resampler
+from duologue.text.speech.letter_sounds import spread_sounds
 from duologue.threads import Emit, ThreadLane
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES, SPOKEN_RATE, samples
 from duologue.values.speech import Voice, VoiceSample
@@ -137,7 +139,7 @@ class SherpaSpeaker:
         def step(emit: Emit[SpeechChunk]) -> None:
             start = 0
             for (at, to), spoken in zip(parts, phonemes, strict=True):
-                part = _PartSound(clause[at:to], at, start, self._rate, emit)
+                part = _PartSound(clause[at:to], at, start, self._rate, emit, spoken)
                 self._generate(part, spoken, config)
                 if part.is_left:
                     return
@@ -234,8 +236,11 @@ class SherpaCloner(SherpaSpeaker):
 class _PartSound:
     """The sound of one part of a clause as it comes: brought to 24 kHz, with the words that are in it, and emitted."""
 
-    def __init__(self, text: str, at: int, start: int, rate: int, emit: Emit[SpeechChunk]) -> None:
+    def __init__(
+        self, text: str, at: int, start: int, rate: int, emit: Emit[SpeechChunk], phonemes: str = ""
+    ) -> None:
         self.text = text
+        self._sounds = sounds_of_words(text, phonemes)
         self.end = start
         """The sample of the clause at which what was emitted ends."""
         self.is_left = False
@@ -288,7 +293,14 @@ class _PartSound:
         return shift_words(words, self._start, self._at)
 
     def _send(self, pcm: bytes, words: tuple[SpokenWord, ...]) -> None:
-        chunks = list(split_chunks(pcm, words, self.end)) or ([SpeechChunk(b"", words)] if words else [])
+        phones = tuple(
+            phone
+            for word in words
+            for phone in spread_sounds(self._sounds.get(word.at - self._at, ()), word.start, word.end)
+        )
+        chunks = list(split_chunks(pcm, words, self.end, phones))
+        if words and not chunks:
+            chunks = [SpeechChunk(b"", words, phones)]
         if not all(map(self._emit, chunks)):
             self.is_left = True
         self.end += len(pcm) // SAMPLE_BYTES

@@ -364,8 +364,10 @@ def voice_row(seats: Pool, view: WorkerStatus) -> dict[str, Any]:
     status = row["status"]
     if view.state == "ready" and busy:
         status = IN_DUPLEX if view.worker in _serving_duplex(seats) else IN_CALL
+    failures = view.speech.failures if view.speech is not None else ()
     return row | {
         "status": status,
+        "detail": row["detail"] or " ".join(failures),
         "slots_total": 0,
         "slots_busy": 0,
         "seats_total": total,

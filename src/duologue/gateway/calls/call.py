@@ -31,8 +31,7 @@ from duologue.values import call_events
 from duologue.values.audio import samples
 from duologue.values.call_events import CallControl, CallEvent, CallSetup, OmniSetup
 from duologue.values.conversations import StoredMessage
-from duologue.values.events import Failed, Queued
-from duologue.values.failures import RESTARTED, WORKER_LOST
+from duologue.values.events import RESTARTED, WORKER_LOST, Failed, Queued
 from duologue.values.generate import Generate
 from duologue.values.messages import ImagePart
 
@@ -53,7 +52,7 @@ REPLYING = ("thinking", "speaking", "paused")
 TOO_MUCH_HELD = (
     "This call is still waiting for a seat and cannot hold more input. Try again when it has begun."
 )
-NATIVE_LOST = "The model that holds this call was lost. The call goes on with what was said so far, once the model is back."
+NATIVE_LOST = "The model stopped unexpectedly and is being restarted. The call continues after that, with everything said so far."
 CONVERSATION_DELETED = "The conversation of this call was deleted, so the call has ended."
 
 Prepare = Callable[[CallSetup, Lease], Awaitable[CallSetup]]
@@ -222,7 +221,7 @@ class Call:
         self._farewell = anyio.Event()
         self._held.clear()
         if self._native is not None:
-            return  # Such a model says its own words: the client is told by the error that ends the call.
+            return  # The error that ends the call tells the client; not every such model can say a given sentence.
         self.send(
             call_events.Interrupt(), call_events.Speak(DELETED[self.replies.language], interruptible=False)
         )
@@ -391,6 +390,8 @@ class Call:
                 self._turns.add_output(event.reply, text=event.text)
             case call_events.ReplyAudio():
                 self._turns.add_output(event.reply, words=event.words, samples=samples(event.pcm))
+            case call_events.SpeakingClip():
+                self._turns.add_output(event.reply, text=event.text, words=event.words, samples=event.samples)
             case call_events.TurnFigures():
                 self._observe(event)
 
@@ -406,6 +407,6 @@ class Call:
             await self._native.settle()
             await self._write(self._encoder.problem(WorkerLost(NATIVE_LOST)))
         await self._write(self._encoder.waiting(epoch))
-        # A model that makes the replies itself cannot be made to say a sentence of ours.
+        # The client has the error above; not every such model can say a given sentence.
         greeting = LOST[self.replies.language] if self._native is None else ""
         return self._renumbered(msgspec.structs.replace(setup, greeting=greeting), epoch)

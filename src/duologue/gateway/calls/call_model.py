@@ -11,7 +11,11 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from duologue.errors import Problem, Unsupported
+from duologue.values.messages import Tool
 from duologue.values.requests import ModelCard
+
+OMNI_ENGINES = ("qwen_omni", "minicpmo")
+"""Engines whose models hold calls by themselves."""
 
 
 class CallModel(Struct, frozen=True):
@@ -27,16 +31,22 @@ def is_native(card: ModelCard) -> bool:
     return "duplex" in card.verbs
 
 
+def may_hold(card: ModelCard) -> bool:
+    """Whether a model holds calls by itself, or will once it is loaded: its engine is for such models, and nothing is known of it yet. A call
+    to it waits instead of beginning with another voice."""
+    return is_native(card) or (card.engine in OMNI_ENGINES and not (card.context or card.verbs))
+
+
 def chosen(
     card: ModelCard, cards: Sequence[ModelCard], failure: Callable[[str], str], *, cascade: bool
 ) -> CallModel:
     """Who answers a call for which the model of `card` was asked. `failure` says of a model why none of its workers works, "" if one does or may;
     `cascade`: the server has a voice. Where a model that holds calls by itself has failed, a cascade takes its place if there is one."""
-    if not is_native(card):
+    if not may_hold(card):
         return CallModel(card)
     why = failure(card.name)
     other = next(
-        (each for each in cards if not is_native(each) and not each.upstream and not failure(each.name)), None
+        (each for each in cards if not may_hold(each) and not each.upstream and not failure(each.name)), None
     )
     if not why or not cascade or other is None:
         return CallModel(card, native=True)
@@ -47,7 +57,8 @@ def chosen(
 def by_itself(cards: Sequence[ModelCard], *, seeing: bool) -> ModelCard | None:
     """The model that holds the call of a duplex client that named none: of this machine, and with `seeing` rather one that takes
     pictures."""
-    able = [card for card in cards if is_native(card) and not card.upstream]
+    able = [card for card in cards if may_hold(card) and not card.upstream]
+    able.sort(key=lambda card: not is_native(card))  # one that is ready before one that loads
     return next((card for card in able if seeing and "image" in card.modalities), able[0] if able else None)
 
 
@@ -61,6 +72,15 @@ def seeing(cards: Sequence[ModelCard]) -> ModelCard | None:
     server only if its model is the default."""
     own = [card for number, card in enumerate(cards) if number == 0 or not card.upstream]
     return next((card for card in own if "image" in card.modalities), None)
+
+
+def unused_tools(model: CallModel, tools: Sequence[Tool]) -> str:
+    """What a client is told that brings tools to a call in which nobody calls any; "" where they are used."""
+    if not (model.native and tools):
+        return ""
+    return (
+        f"{model.card.name} holds this call by itself and calls no tools, so those of `start` are not used."
+    )
 
 
 def other_seat(session: str, asked: ModelCard, held_by: ModelCard | None) -> Problem:

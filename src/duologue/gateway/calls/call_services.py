@@ -15,7 +15,8 @@ from duologue.config.settings import LimitSettings
 from duologue.config.voice import VoiceSettings
 from duologue.errors import NotFound, Problem, Unsupported
 from duologue.gateway.apps.app_registry import AppRegistry
-from duologue.gateway.calls.call_model import CallModel, by_itself, chosen, is_native
+from duologue.gateway.avatars.video_offers import VideoOffers
+from duologue.gateway.calls.call_model import CallModel, by_itself, chosen, may_hold
 from duologue.gateway.calls.call_seat import CallSeat
 from duologue.gateway.calls.history import CallHistory, EphemeralHistory, StoredHistory, TurnStore
 from duologue.gateway.calls.native_turns import Transcribe
@@ -64,12 +65,14 @@ class CallServices:
         apps: AppRegistry | None = None,
         recordings: CallRecordings | None = None,
         slots: Pool | None = None,
+        video: VideoOffers | None = None,
     ) -> None:
         self._slots = slots
         self.seats, self.generate, self.models = seats, generate, models
         self.apps = apps or AppRegistry()
         self.read_ahead, self.speech = read_ahead, speech
         self._recordings = recordings
+        self.video = video or VideoOffers()
         self.settings, self.limits = settings or VoiceSettings(), limits or LimitSettings()
         self.conversations, self.observe = conversations, observe
 
@@ -185,6 +188,6 @@ class CallServices:
             return StoredHistory(turns, on_problem)
         card = self.models.resolve(start.model)
         history = EphemeralHistory(start.instructions, card.name, start.tools)
-        if not is_native(card):
+        if not may_hold(card):
             admit(card, history.request("?"), hears=True)
         return history

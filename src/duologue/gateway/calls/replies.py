@@ -28,8 +28,7 @@ from duologue.notifier import Notifier
 from duologue.values import call_events
 from duologue.values.call_events import CallControl
 from duologue.values.conversations import StoredMessage
-from duologue.values.events import Done, Event, Failed, ReplyWord, TextDelta, ToolCallDelta
-from duologue.values.failures import WORKER_LOST
+from duologue.values.events import WORKER_LOST, Done, Event, Failed, ReplyWord, TextDelta, ToolCallDelta
 from duologue.values.generate import Generate
 from duologue.values.messages import ImagePart
 from duologue.values.runs import ApprovalAnswered, ApprovalRequested, MessageAdded, RunEvent

@@ -23,6 +23,7 @@ from duologue.gateway.apps.app_notice import app_disabled_message
 from duologue.gateway.apps.modes import SWITCHED_OFF
 from duologue.gateway.calls.call import Call, CallEnded
 from duologue.gateway.calls.call_camera import CallCamera
+from duologue.gateway.calls.call_model import unused_tools
 from duologue.gateway.calls.call_seat import CallSeat
 from duologue.gateway.calls.call_services import CallServices
 from duologue.gateway.calls.history import CallHistory
@@ -34,6 +35,7 @@ from duologue.http.error_responses import problem_body, request_id_of
 from duologue.request_parsing import parsing
 from duologue.values import call_events
 from duologue.wire.calls import caller_messages, voice
+from duologue.wire.calls.video_messages import video_mode_message
 from duologue.wire.sound import RecordCall, recording_message
 from duologue.wire.validation import MEGABYTE
 
@@ -87,8 +89,10 @@ class VoiceSocket:
     async def serve(self, first: Sequence[str | bytes] = (), *, greet: bool) -> None:
         """From the greeting to the close; `first` are frames that were read already."""
         code, reason = NORMAL, ""
+        # Who is not greeted here was told the same elsewhere.
+        self._encoder.video = self._services.video.offer()
         if greet:
-            await self._write([voice.state_message("listening"), voice.video_mode_message()])
+            await self._write([voice.state_message("listening"), video_mode_message(self._encoder.video)])
         try:
             code, reason = await self._serve(list(first))
         except Exception as error:
@@ -175,11 +179,15 @@ class VoiceSocket:
             await self._write(
                 [
                     voice.model_message(
-                        self._encoder.epoch, model.card.name, self._call.seat.native, model.note
+                        self._encoder.epoch,
+                        model.card.name,
+                        self._call.seat.native,
+                        unused_tools(model, start.tools) or model.note,
                     )
                 ]
             )
         setup = await self._completed(start.setup, history, self._call.seat)
+        setup = await self._with_video(setup, start, native=self._call.seat.native)
         tasks.start_soon(self._run, self._call, setup, tasks.cancel_scope)
         tasks.start_soon(self._enforce_limits, self._call, tasks.cancel_scope)
         tasks.start_soon(self._end_when_disabled, self._call, tasks.cancel_scope)
@@ -206,6 +214,15 @@ class VoiceSocket:
             language=language,
             mentioned=history.recent_text(),
         )
+
+    async def _with_video(
+        self, setup: call_events.CallSetup, start: caller_messages.StartCall, *, native: bool
+    ) -> call_events.CallSetup:
+        """With the video that its replies get. The client is told if that is not what it was told before."""
+        chosen = await self._services.video.choose(start.video, start.avatar, self._user, native=native)
+        if chosen.state is not None:
+            await self._write(self._encoder.video_mode(chosen.state))
+        return msgspec.structs.replace(setup, video=chosen.mode, avatar=chosen.avatar)
 
     async def _revoiced(
         self, asked: call_events.CallSetup, setup: call_events.CallSetup, lease: Lease

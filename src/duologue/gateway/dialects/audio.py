@@ -37,7 +37,15 @@ from duologue.values.call_events import ReplyAudio
 from duologue.values.requests import ModelCard
 from duologue.values.speech import SpeechRequest, TranscriptionRequest
 from duologue.wire import transcripts
-from duologue.wire.speech import SpeechBody, SpeechFinished, SpeechStream, check_model, model_list, voice_list
+from duologue.wire.speech import (
+    SpeechBody,
+    SpeechFinished,
+    SpeechPiece,
+    SpeechStream,
+    check_model,
+    model_list,
+    voice_list,
+)
 from duologue.wire.transcripts import LISTS, RecordingTranscript, TranscriptionFields, TranscriptStream
 from duologue.wire.validation import MEGABYTE, RequestLimits, decode_json, validate
 
@@ -157,7 +165,7 @@ class AudioFileStream(Response):
 
     def __init__(
         self,
-        source: AbstractAsyncContextManager[AsyncIterator[bytes | SpeechFinished]],
+        source: AbstractAsyncContextManager[AsyncIterator[SpeechPiece | SpeechFinished]],
         media_type: str,
         headers: dict[str, str],
     ) -> None:
@@ -175,8 +183,8 @@ class AudioFileStream(Response):
             try:
                 async with self._source as pieces:
                     async for piece in pieces:
-                        if isinstance(piece, bytes) and piece:
-                            await self._write(send, piece, more=True)
+                        if isinstance(piece, SpeechPiece) and piece.data:
+                            await self._write(send, piece.data, more=True)
                 await self._write(send, b"", more=False)
             except OSError:  # some servers raise this when the client disconnects
                 pass
@@ -238,7 +246,7 @@ class WholeTranscript(Response):
 @asynccontextmanager
 async def _audio_file(
     speech: SpeechService, request: SpeechRequest, file: AudioEncoder, request_id: str
-) -> AsyncIterator[AsyncIterator[bytes | SpeechFinished]]:
+) -> AsyncIterator[AsyncIterator[SpeechPiece | SpeechFinished]]:
     async with (
         speech.speak(request, request_id) as open_speech,
         aclosing(_pieces(open_speech.sounds(), file)) as pieces,
@@ -248,14 +256,15 @@ async def _audio_file(
 
 async def _pieces(
     sounds: AsyncGenerator[ReplyAudio], file: AudioEncoder
-) -> AsyncGenerator[bytes | SpeechFinished]:
+) -> AsyncGenerator[SpeechPiece | SpeechFinished]:
     """The pieces of the file as the audio is synthesised, then its length."""
     count = 0
     async with aclosing(sounds):
         async for sound in sounds:
             count += samples(sound.pcm)
-            yield await encoding(file.feed, sound.pcm)
-    yield await encoding(file.finish)
+            data = await encoding(file.feed, sound.pcm) if sound.pcm else b""
+            yield SpeechPiece(data, sound.mouth)
+    yield SpeechPiece(await encoding(file.finish))
     yield SpeechFinished(count / SPOKEN_RATE)
 
 

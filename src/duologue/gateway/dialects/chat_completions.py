@@ -168,7 +168,7 @@ def router(
             source = pipeline.plan_and_run(make_plan)
         id, created = f"chatcmpl-{uuid.uuid4().hex}", int(clock())
         if not body.stream:
-            completion = Completion(id, created, card.name, count=body.n)
+            completion = Completion(id, created, card.name, count=body.n, functions=bool(body.functions))
             return WholeReply(source, completion, audio_id, body.audio_format, headers)
         stream = CompletionStream(
             id,
@@ -177,6 +177,7 @@ def router(
             count=body.n,
             usage=body.stream_options.include_usage,
             audio_id=audio_id,
+            functions=bool(body.functions),
         )
         events = EventStream(source, stream, patience=patience, keep_alive=keep_alive)
         events.headers.update(headers)

@@ -31,6 +31,7 @@ from duologue.gateway.calls.call_services import CallServices
 from duologue.gateway.calls.voice_socket import VoiceSocket
 from duologue.gateway.dialects.recorded_chat import RecordedChat
 from duologue.gateway.dialects.reply import ReplyPipeline, ReplyPlan
+from duologue.gateway.dialects.reply_times import ReplyTimes
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.scheduling.voice_seats import NO_VOICE
 from duologue.gateway.speech.service import SpeechService
@@ -40,7 +41,8 @@ from duologue.request_parsing import parsing
 from duologue.values.generate import Generate
 from duologue.values.messages import Message
 from duologue.wire import chat, chat_reply
-from duologue.wire.calls.voice import state_message, video_mode_message
+from duologue.wire.calls.video_messages import video_mode_message
+from duologue.wire.calls.voice import state_message
 from duologue.wire.validation import MEGABYTE
 
 log = logging.getLogger(__name__)
@@ -180,7 +182,8 @@ class ChatSocket:
             self._first = await self._socket.receive()
             return False
         await self._send(state_message("listening"))
-        await self._send(video_mode_message())
+        calls = self._services.calls
+        await self._send(video_mode_message(calls.video.offer()) if calls else video_mode_message())
         return True
 
     async def _receive(self) -> str | bytes:
@@ -298,11 +301,12 @@ class ChatSocket:
         """Run one request; the last messages, which are held back until the slot was given back: a client that asks again at
         once finds it free. Raises WebSocketDisconnect."""
         unsent: list[str] = []
+        times = ReplyTimes(anyio.current_time())
         try:
             with scope:
-                await self._stream(plan, encoder, recording, unsent)
+                await self._stream(plan, encoder, recording, unsent, times)
             if scope.cancelled_caught and not encoder.ended:
-                unsent.append(encoder.cancelled())
+                unsent.append(encoder.cancelled(times.timings(anyio.current_time())))
             unsent += encoder.close()
         except WebSocketDisconnect:
             raise
@@ -322,12 +326,14 @@ class ChatSocket:
         encoder: chat_reply.ChatEncoder,
         recording: RecordedChat | None,
         unsent: list[str],
+        times: ReplyTimes,
     ) -> None:
         """Send the messages of the reply, all but the last, which stays in `unsent`."""
         async with self._services.pipeline.run(plan) as batches:
             async for batch in batches:
                 if isinstance(batches, SpokenStream) and batches.problem is not None:
                     encoder.set_audio_error(batches.problem)
+                times.saw((event for _, event in batch), anyio.current_time())
                 if recording is not None:
                     recording.take(event for _, event in batch)
                 unsent += encoder.encode(event for _, event in batch)

@@ -19,6 +19,7 @@ from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES, SPOKEN_RATE
 from duologue.values.call_events import CallEvent
 from duologue.values.duplex import ChunkArrival, ChunkResult, HeardTurn
 from duologue.values.events import ReplyWord
+from duologue.values.mouth import MouthKey
 
 MAX_UNIT_WAIT = 10.0
 """Seconds that a result waits for the answer of a model that holds the session by itself: the first unit after the model was loaded may take
@@ -64,6 +65,8 @@ class _Reply(Struct):
     text_sent: int = 0
     """Characters of `text` that were sent."""
     words: list[ReplyWord] = field(default_factory=list)
+    mouth: list[MouthKey] = field(default_factory=list)
+    """Keys that were not sent."""
     timed: bool = False
     sent: int = 0
     """Samples."""
@@ -93,6 +96,7 @@ class _Reply(Struct):
         self.interrupted = self.complete = True
         self.open = self.held = False
         self.pending.clear()
+        self.mouth.clear()
         self.text_sent, self.played = len(self.text), self.sent
         return was_open
 
@@ -128,6 +132,8 @@ class DuplexBuffer:
     def __init__(self, *, native: bool = False) -> None:
         self._units = UnitAnswers() if native else None
         self.epoch = 0
+        self.mouth = False
+        """Whether results have the mouth's keys."""
         self.count = 0
         """Chunks that arrived so far."""
         self._playing_until = 0.0
@@ -143,11 +149,7 @@ class DuplexBuffer:
 
     def take(self, events: Iterable[CallEvent]) -> None:
         """Take the session's events in order; stale ones are dropped."""
-        batch = [
-            event
-            for event in events
-            if not isinstance(event, call_events.TranscriptText | call_events.CallSessionEnded)
-        ]
+        batch = [event for event in events if not isinstance(event, call_events.TaskEvent)]
         self.epoch = max([self.epoch, *(event.epoch for event in batch)])
         for event in batch:
             if event.epoch == self.epoch or not isinstance(event, STALE):
@@ -195,6 +197,7 @@ class DuplexBuffer:
                 reply = self._reply(event.reply)
                 reply.pending += event.pcm
                 reply.words.extend(event.words)
+                reply.mouth.extend(event.mouth)
                 reply.timed = reply.timed or bool(event.words)
                 self._enqueue(reply)
             case call_events.ReplyAudioEnded() | call_events.AssistantSaid():
@@ -346,7 +349,9 @@ class DuplexBuffer:
         if self._units is None and not front.sent and not front.complete and count < room // 2:
             # The rest comes with the next result at the earliest: so short a beginning would break off in the middle of a word.
             return result
+        first = front.sent if self.mouth else None
         pcm, text = front.send(count)
+        mouth, front.mouth = tuple(front.mouth), []
         if count:
             start = self._playing_until if self._playing_until > at else at + START_DELAY
             self._playing_until = start + count / SPOKEN_RATE
@@ -362,6 +367,8 @@ class DuplexBuffer:
             end_of_turn=ended or (end_owed and not speaks),
             reply=front.number,
             turn=front.turn,
+            first=first,
+            mouth=mouth,
         )
 
     @property

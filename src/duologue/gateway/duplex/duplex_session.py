@@ -10,7 +10,6 @@ import logging
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from typing import Any, Protocol
 
 import anyio
@@ -28,6 +27,7 @@ from duologue.gateway.duplex.duplex_camera import DuplexCamera
 from duologue.gateway.duplex.duplex_encoder import DuplexEncoder
 from duologue.gateway.duplex.duplex_frames import DuplexBuffer
 from duologue.gateway.duplex.duplex_recording import DuplexRecording
+from duologue.gateway.duplex.duplex_voice import fixed_fields, voice_after_move, voice_of
 from duologue.gateway.models.registry import admit
 from duologue.gateway.scheduling.lease import Lease
 from duologue.gateway.speech.voice_choice import VoiceChoice
@@ -127,6 +127,7 @@ class DuplexSession:
             user=user,
             request_id=request_id,
             prepare=self._begin,
+            revoice=self._revoiced,
             observe=services.observe,
             read_ahead=services.read_ahead,
             context_of=services.context_of,
@@ -330,9 +331,10 @@ class DuplexSession:
         if not native:
             admit(card, self._history.request("?"), hears=True)
         # The voice worker's session has begun with these, and cannot change them.
-        fixed = () if native else self._fixed(prepare)
+        fixed = () if native or not self._prepared else fixed_fields(prepare, self._prepare)
         if native or not self._prepared:
-            self._voice = await self._choose_voice(prepare, card)
+            self._voice = await voice_of(self._services, prepare, card, self.user, native=native)
+            self.buffer.mouth = prepare.mouth
         ignored = (*duplex.ignored_fields(prepare, self._call.seat.model), *fixed)
         self._camera.prepare(card, may_change=not prepare.model and not native)
         self._prepare, self._card = replace(prepare, ignored=ignored), card
@@ -360,20 +362,14 @@ class DuplexSession:
         card = services.models.resolve("")
         return card if self.mode == "audio_duplex" else seeing(services.models.cards()) or card
 
-    def _fixed(self, prepare: duplex.Prepare) -> list[str]:
-        """The fields that differ from those that the session has begun with."""
-        before = self._prepare
-        if not self._prepared or before is None:
-            return []
-        names = ("voice", "speed", "language", "recording")
-        differing = [name for name in names if getattr(prepare, name) != getattr(before, name)]
-        return ["ref_audio_base64" if name == "recording" else name for name in differing]
-
-    async def _choose_voice(self, prepare: duplex.Prepare, card: ModelCard) -> VoiceChoice:
-        choose = self._services.choose_voice
-        if self._call.seat.native:
-            choose = partial(self._services.choose_model_voice, card)
-        return await choose(prepare.voice, prepare.language, self.user, prepare.recording)
+    async def _revoiced(self, setup: CallSetup, seat: Lease) -> CallSetup:
+        """After the session has moved to another worker: with the voice that a new one would get there. A native model keeps its own."""
+        if self._prepare is None or self._card is None or self._call.seat.native:
+            return setup
+        asked = (self._services, self._prepare, self._card, self.user)
+        if (choice := await voice_after_move(*asked, self._request_id, seat)) is not None:
+            self._voice = choice
+        return replace(setup, voice=self._voice.voice, sample=self._voice.sample)
 
     def _setup(self, setup: CallSetup, prepare: duplex.Prepare, voice: VoiceChoice) -> CallSetup:
         """The setup with what the client has said."""
@@ -383,6 +379,7 @@ class DuplexSession:
             sample=voice.sample,
             speed=prepare.speed,
             language=prepare.language or self._services.settings.language,
+            mouth=prepare.mouth,
             omni=prepare.omni if self._call.seat.native else None,
         )
 

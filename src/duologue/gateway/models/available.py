@@ -30,6 +30,7 @@ SIZES: dict[str, tuple[str, ...]] = {
     "remote": ("context", "slots"),
     "scripted": ("context", "slots"),
     "qwen_omni": ("context", "slots"),
+    "transformers": ("context", "slots", "threads"),
 }
 """The sizes that each engine supports."""
 

@@ -24,7 +24,7 @@ from duologue.models.hub import reference
 from duologue.models.hub.resume import Stopped
 from duologue.notifier import Notifier
 from duologue.threads import ThreadLane
-from duologue.values.failures import STOPPING
+from duologue.values.events import STOPPING
 
 log = logging.getLogger(__name__)
 

@@ -23,12 +23,15 @@ from duologue.gateway.models.available import AvailableModels, Prepared, Sizes
 from duologue.gateway.models.remembered import RememberedModels
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.scheduler import unloaded_message
+from duologue.gateway.workers.load_specs import ListCards, placed_beside
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.models.fit import Hardware, memory_needed
 from duologue.models.hub.repository import gigabytes
+from duologue.models.placement import AUTO
 from duologue.notifier import Notifier
 from duologue.threads import disk_io, hardware_io
-from duologue.values.failures import STOPPING
+from duologue.values.events import STOPPING
+from duologue.wire.worker_protocol import LoadSpec
 
 if TYPE_CHECKING:
     from duologue.store.remembered_loads import RememberedLoad
@@ -112,19 +115,20 @@ class Load:
         if status.state == "ready":
             return LoadState("ready", 1.0)
         if status.state == "failed":
-            return LoadState(problem=EngineFailed(status.detail, code="load_failed"))
+            return LoadState(problem=EngineFailed(status.detail, code="load_failed", status=500))
         if status.restarts:
             reason = status.ended or "the reason is unknown"
             sentence = (
                 f"The process that was loading {self.name} ended before it was ready ({reason}). The server's log says "
                 "more; the most likely reason is too little memory."
             )
-            return LoadState(problem=EngineFailed(sentence, code="load_failed"))
+            return LoadState(problem=EngineFailed(sentence, code="load_failed", status=500))
         return LoadState("loading" if status.state == "loading" else "starting", status.progress)
 
 
 class Loader:
-    """Loads and unloads models of a pool. Without `probe_hardware` no load is refused for lack of memory."""
+    """Loads and unloads models of a pool. Without `probe_hardware` no load is refused for lack of memory. `list_cards` lists the graphics
+    cards with their free memory, and blocks."""
 
     def __init__(
         self,
@@ -132,11 +136,13 @@ class Loader:
         available: AvailableModels,
         probe_hardware: ProbeHardware | None = None,
         remembered: RememberedModels | None = None,
+        list_cards: ListCards = tuple,
     ) -> None:
         self._pool = pool
         self._remembered = remembered or RememberedModels()
         self._available = available
         self._probe_hardware = probe_hardware
+        self._list_cards = list_cards
         self._loading = ""
         """The name of the model that is being loaded."""
         self._current: Load | None = None
@@ -252,6 +258,9 @@ class Loader:
         for status in replaced:
             await self._remove(status.worker)
         await self._drop_default(status for status in replaced if status.model != name)
+        # Once what is replaced is gone: its memory is free.
+        spec = await self._placed(prepared.load_spec)
+        self._running()
         # Written before the load begins, because a load may bring the whole machine down.
         with anyio.CancelScope(shield=True):
             id = await self._remembered.begin(
@@ -262,7 +271,7 @@ class Loader:
                 repeats=request.repeats,
             )
         try:
-            status = self._pool.add(prepared.load_spec)
+            status = self._pool.add(spec)
         except Problem as problem:
             await self._remembered.failed(id, problem)
             raise
@@ -286,6 +295,22 @@ class Loader:
                 code="not_enough_memory",
                 status=409,
             )
+
+    async def _placed(self, spec: LoadSpec) -> LoadSpec:
+        """The load spec, on a card if there are several."""
+        if spec.engine != "llama" or spec.device != AUTO:
+            return spec
+        cards = await hardware_io(self._list_cards)
+        if len(cards) < 2:
+            # No card appears while the server runs, and listing them takes up to a second.
+            self._list_cards = tuple
+            return spec
+        starting = [
+            self._pool.load_spec(status.worker)
+            for status in self._workers()
+            if status.state in ("offline", "loading")
+        ]
+        return await disk_io(placed_beside, spec, starting, cards)
 
     async def _follow(self, load: Load) -> None:
         """Move the load along with its worker, and remove the worker if the load fails."""

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from duologue.errors import NotFound, Problem
-from duologue.values.failures import STOPPING
+from duologue.values.events import STOPPING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -29,10 +29,11 @@ from duologue.gateway.models.loader import Loader, LoadRequest, ProbeHardware, r
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.models.remembered import RememberedModels
 from duologue.gateway.scheduling.pool import Pool
+from duologue.gateway.workers.load_specs import ListCards
 from duologue.http.event_log import EventLog, EventNumbers
 from duologue.models.fit import Hardware
 from duologue.notifier import Notifier
-from duologue.values.failures import STOPPING
+from duologue.values.events import STOPPING
 from duologue.wire.worker_protocol import LoadSpec
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ UNKNOWN = Hardware(cores=1, memory=2**62, disk=2**62)
 
 class ModelService:
     """Everything about models that may change while the server runs. `probe_hardware` measures this machine; without it nothing is
-    refused for lack of memory. `may_load` says whether a user may load models; `on_change` is called when models have come, gone or
+    refused for lack of memory. `list_cards` lists its graphics cards. `may_load` says whether a user may load models; `on_change` is called when models have come, gone or
     changed their state."""
 
     def __init__(
@@ -59,6 +60,7 @@ class ModelService:
         *,
         may_load: Callable[[str], bool] = lambda user: True,
         on_change: Callable[[], None] = lambda: None,
+        list_cards: ListCards = tuple,
     ) -> None:
         self._pool = pool
         self._models = models
@@ -70,7 +72,7 @@ class ModelService:
         self._remembering = anyio.Event()
         self.available = AvailableModels(settings, configured)
         self.remembered = RememberedModels(pool.prefer)
-        self.loader = Loader(pool, self.available, probe_hardware, self.remembered)
+        self.loader = Loader(pool, self.available, probe_hardware, self.remembered, list_cards)
         self.for_chats = ChatModels(self, models, may_load)
         self.events: EventLog[ModelEvent] = EventLog(
             EventNumbers(time.time_ns() // 1_000_000), reset=READ_AGAIN

@@ -86,6 +86,9 @@ class Recorder:
         self._timeline = self._timeline or self._new_timeline()
         self._timeline.server_sent(events, self._now())
         for event in events:
+            if isinstance(event, call_events.SpeakingClip):
+                # Its sound comes all at once, and is heard as time passes.
+                self._most_pending += len(event.pcm)
             if isinstance(event, call_events.UserSaid) and not self.title:
                 self.title = " ".join(event.text.split())[:TITLE]
         self._check()

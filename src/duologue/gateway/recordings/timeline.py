@@ -102,7 +102,7 @@ class Timeline:
     def server_sent(self, events: Iterable[CallEvent], at: float) -> None:
         """The session sent this, in order. Sound and text of an older epoch are dropped, as the client drops them."""
         for event in events:
-            if isinstance(event, call_events.TranscriptText | call_events.CallSessionEnded):
+            if isinstance(event, call_events.TaskEvent):
                 continue
             stale, self._epoch = event.epoch < self._epoch, max(self._epoch, event.epoch)
             if isinstance(event, call_events.ReplyAudioStarted):
@@ -110,8 +110,17 @@ class Timeline:
             elif isinstance(event, call_events.ReplyAudio):
                 if not stale and event.reply in self._begun:
                     self._replies.send(event.reply, event.pcm, event.words, self._now(at))
+            elif isinstance(event, call_events.SpeakingClip):
+                if not stale:
+                    self._clip(event, at)
             elif not (stale and isinstance(event, call_events.ReplyText | call_events.State)):
                 self._take(event, at)
+
+    def _clip(self, clip: call_events.SpeakingClip, at: float) -> None:
+        """A whole reply as video: its sound is recorded."""
+        self._begun.append(clip.reply)
+        self.note("text", at, reply=clip.reply, text=clip.text)
+        self._replies.send(clip.reply, clip.pcm, clip.words, self._now(at))
 
     def saw(self, image: ImagePart, at: float) -> None:
         """A picture of the caller's camera or screen arrived."""

@@ -20,6 +20,7 @@ BASES: Mapping[str, float] = {
     "omni_duplex": 90.0,
     "speech": 3.0,
     "transcription": 5.0,
+    "clip": 20.0,
 }
 """The expected seconds of each kind until enough were measured. `chat` and `voice` (a reply in a call) take slots of a model, the others
 seats of the voice worker, or where a model holds its calls by itself a worker of it."""

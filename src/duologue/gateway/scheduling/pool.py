@@ -36,8 +36,7 @@ from duologue.gateway.workers.keeper import WorkerKeeper
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.notifier import Notifier
 from duologue.threads import Refusal
-from duologue.values.events import Failed
-from duologue.values.failures import STOPPING
+from duologue.values.events import STOPPING, Failed
 from duologue.values.requests import ChatRequest, ModelCard, UpstreamModel
 from duologue.wire.worker_protocol import Counted, LoadSpec
 
@@ -398,7 +397,12 @@ class Pool:
         served = self.served().find(request.model)
         if served is None or not served.upstream_model:
             return request
-        return msgspec.structs.replace(request, model=served.card.name, upstream_model=served.upstream_model)
+        return msgspec.structs.replace(
+            request,
+            model=served.card.name,
+            upstream_model=served.upstream_model,
+            upstream_format=served.upstream_format,
+        )
 
     def _queue_of(self, model: str) -> str:
         """The scheduler's line for a model; the name itself for one that nobody serves."""

@@ -13,18 +13,19 @@ import msgspec
 from msgspec import Struct
 
 from duologue.gateway.workers.worker_status import WorkerStatus
-from duologue.values.requests import ModelCard, UpstreamModel
+from duologue.values.requests import ModelCard, RawFormat, UpstreamModel
 
 MEDIA = ("image", "audio", "video")
 
 
 class ServedModel(Struct, frozen=True):
     """A model. `queue`: the line in which its requests wait; `upstream_model`: what its server calls it, "" for one that is
-    loaded here."""
+    loaded here; `upstream_format`: how it writes there, as an admin said."""
 
     card: ModelCard
     queue: str
     upstream_model: str = ""
+    upstream_format: RawFormat | None = None
 
 
 class ServedModels:
@@ -56,7 +57,7 @@ class ServedModels:
                 name = own.name
                 while name in self._names:
                     name = f"{status.upstream}/{name}"
-                model = ServedModel(_card(own, name, status), status.queue, own.name)
+                model = ServedModel(_card(own, name, status), status.queue, own.name, own.format)
                 self._names[name] = longer[f"{status.upstream}/{own.name}"] = model
                 yield model
         self._names = longer | self._names

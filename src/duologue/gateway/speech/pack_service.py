@@ -37,7 +37,7 @@ from duologue.models.fit import Hardware
 from duologue.models.hub.resume import Stopped
 from duologue.models.voice_packs import SpeechModelArchive, VoicePack, find_pack
 from duologue.threads import ThreadLane, disk_io, hardware_io
-from duologue.values.failures import STOPPING
+from duologue.values.events import STOPPING
 
 log = logging.getLogger(__name__)
 

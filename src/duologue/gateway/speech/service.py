@@ -33,6 +33,7 @@ from duologue.media.voice_sample import voice_sample_of
 from duologue.threads import Refusal
 from duologue.values import call_events
 from duologue.values.audio import HEARD_RATE, samples
+from duologue.values.avatars import AvatarKind, ClipRequest
 from duologue.values.custom_voice import is_custom
 from duologue.values.events import Failed
 from duologue.values.messages import AudioPart
@@ -59,6 +60,9 @@ SHARE_OF_A_USER = 4
 """One user's transcriptions hold at most one of so many seats: a long recording holds its seat for minutes."""
 UNNAMED = ("", "default")
 """What a request has as its voice that asks for no particular one."""
+NO_VIDEO = (
+    "This server draws no video of avatars: it is switched off (video.enabled), or a package is missing."
+)
 UNUSABLE = ("absent", "failed")
 """The states of an engine that cannot be used."""
 
@@ -112,6 +116,8 @@ class SpeechService:
             "recogniser": msgspec.to_builtins(card.recogniser),
             "speaker": msgspec.to_builtins(card.speaker),
             "turn_end": msgspec.to_builtins(card.turn_end),
+            "video": msgspec.to_builtins(card.video),
+            "draws": list(card.draws),
             "voices": msgspec.to_builtins(card.voices),
             "default_voice": self.default_voice or card.default_voice,
             "clones": card.clones,
@@ -347,6 +353,37 @@ class SpeechService:
                 await _wait_for_seat(lease)
                 yield lease
 
+    def require_video(self, kind: AvatarKind, *, recorded: bool = False) -> None:
+        """Raises Unsupported or Unavailable where there is no video of this kind of avatar, or nothing to speak with (`recorded`: to hear
+        with)."""
+        self._require("recogniser" if recorded else "speaker")
+        card = self.card
+        if card is None:
+            return  # As in `_require`.
+        if card.video.standing in UNUSABLE:
+            raise Unavailable(card.video.detail or NO_VIDEO, code="video_unavailable")
+        if card.video.standing == "ready" and kind not in card.draws:
+            raise Unsupported(
+                "The video engine of this server does not draw this kind of avatar. Choose another one.",
+                code="avatar_not_drawn",
+            )
+
+    @asynccontextmanager
+    async def film(
+        self, request: ClipRequest, request_id: str = "", *, user: str = ""
+    ) -> AsyncIterator[AsyncIterator[call_events.ClipProgress | call_events.ClipData]]:
+        """Make a clip: its progress, and its file in pieces. Waits for a seat. Leaving the context stops it. Raises Problem."""
+        self.require_video(request.avatar.kind, recorded=bool(request.pcm))
+        assert self.seats is not None
+        speech = self._with_language(request.speech)
+        sample = await self.with_text(speech.sample, speech.language, request_id)
+        speech = msgspec.structs.replace(speech, sample=sample)
+        with self.seats.lease(SEAT, kind="clip", user=user) as lease:
+            await _wait_for_seat(lease)
+            lease.begin(0, msgspec.structs.replace(request, speech=speech), request_id)
+            async with aclosing(_clip_events(lease)) as events:
+                yield events
+
 
 class OpenSpeech:
     """A text that is being synthesised."""
@@ -369,6 +406,13 @@ async def _wait_for_seat(lease: Lease) -> None:
     async with aclosing(lease.places()) as places:
         async for _ in places:
             pass
+
+
+async def _clip_events(lease: Lease) -> AsyncGenerator[call_events.ClipProgress | call_events.ClipData]:
+    async with aclosing(_events(lease)) as events:
+        async for event in events:
+            if isinstance(event, call_events.ClipProgress | call_events.ClipData):
+                yield event
 
 
 async def _events(lease: Lease) -> AsyncGenerator[call_events.CallEvent]:

@@ -103,7 +103,7 @@ class _SpokenReply:
         except Exception as error:
             if not isinstance(error, Problem):
                 log.exception("the reply of request %s failed", self._request_id)
-                error = EngineFailed("An internal error occurred.", code="internal_error")
+                error = EngineFailed("An internal error occurred.", code="internal_error", status=500)
             await self._fail(error)
             return
         if end:
@@ -137,7 +137,7 @@ class _SpokenReply:
             try:
                 async with aclosing(open_speech.sounds()) as sounds:
                     async for sound in sounds:
-                        await self._send.send([(0, AudioDelta(sound.pcm, sound.words))])
+                        await self._send.send([(0, AudioDelta(sound.pcm, sound.words, sound.mouth))])
             finally:
                 self._open_speech = None
 

@@ -13,7 +13,7 @@ from duologue.errors import EngineFailed, Unavailable
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.notifier import Notifier
-from duologue.values.failures import STOPPING
+from duologue.values.events import STOPPING
 from duologue.wire.worker_protocol import LoadSpec
 
 
@@ -49,7 +49,7 @@ class VoiceSwitch:
             while not self._is_settled(status):
                 await self._notifier.wait()
             if reason := failure_of(status):
-                raise EngineFailed(reason, code="load_failed")
+                raise EngineFailed(reason, code="load_failed", status=500)
         except BaseException:
             with anyio.CancelScope(shield=True):
                 if status.worker in self._seats.workers:

@@ -46,6 +46,8 @@ class ConnectedServer(Struct):
             model = replace(model, modalities=taking(takes))
         if (gives := self.stored.outputs.get(model.name)) is not None:
             model = replace(model, outputs=("text", *gives))
+        if (format := self.stored.formats.get(model.name)) is not None:
+            model = replace(model, format=format)
         return model
 
 

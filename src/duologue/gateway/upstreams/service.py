@@ -26,9 +26,10 @@ from duologue.gateway.upstreams.key_file import KeyFile, KeyUnreadable
 from duologue.gateway.upstreams.providers import OTHER, is_hosted
 from duologue.gateway.upstreams.upstream_client import UpstreamClient
 from duologue.models.upstream_models import smallest_first
+from duologue.models.upstream_url import parse_upstream_url, shown_url
 from duologue.notifier import Notifier
 from duologue.threads import disk_io
-from duologue.values.upstream_url import parse_upstream_url, shown_url
+from duologue.values.requests import RawFormat
 from duologue.wire.worker_protocol import LoadSpec
 
 if TYPE_CHECKING:
@@ -143,6 +144,7 @@ class UpstreamService:
         if self._servers.get(stored.name) is not server or server.stored is not stored:
             return  # it was changed or removed while its key was read
         options: dict[str, object] = {"url": stored.url, "key": key, "several": True, "kind": stored.kind}
+        options |= stored.timeouts
         options["slots"] = HOSTED_SLOTS if is_hosted(stored.kind) else SLOTS
         spec = LoadSpec("", "remote", stored.name, options, upstream=stored.name)
         server.worker = self._pool.add(spec).worker
@@ -162,9 +164,16 @@ class UpstreamService:
         return list(self._servers.values())
 
     async def add(
-        self, name: str, kind: str, url: str, key: str, chosen: Sequence[str] | None, user: str
+        self,
+        name: str,
+        kind: str,
+        url: str,
+        key: str,
+        chosen: Sequence[str] | None,
+        user: str,
+        timeouts: Mapping[str, int | float] | None = None,
     ) -> ConnectedServer:
-        """Connect a server, and ask it for its models. Raises BadRequest, and Problem with status 409 `upstream_exists`."""
+        """Connect a server, and ask it for its models. `timeouts` as in `change`. Raises BadRequest, and Problem with status 409 `upstream_exists`."""
         from duologue.store.upstreams import StoredUpstream
 
         url = self._checked(url)
@@ -181,7 +190,9 @@ class UpstreamService:
             )
         if name in self._servers:
             raise _exists(name)
-        stored = StoredUpstream(name, kind, url, chosen=_tuple(chosen), user=user)
+        stored = StoredUpstream(
+            name, kind, url, chosen=_tuple(chosen), user=user, timeouts=dict(timeouts or {})
+        )
         # Taken before the first wait, so that of two requests with one name only one goes on.
         server = self._servers[name] = ConnectedServer(stored)
         try:
@@ -207,10 +218,13 @@ class UpstreamService:
         chosen: Sequence[str] | msgspec.UnsetType | None = msgspec.UNSET,
         modalities: Mapping[str, Sequence[str]] | None = None,
         outputs: Mapping[str, Sequence[str]] | None = None,
+        formats: Mapping[str, RawFormat] | None = None,
+        timeouts: Mapping[str, int | float] | None = None,
         enabled: bool | None = None,
     ) -> ConnectedServer:
         """Change a server; what is None or UNSET stays. An empty key removes it. `modalities`, `outputs`: of each model of which it
-        is said what it takes and gives besides text, which replaces what was said before. Raises NotFound, BadRequest."""
+        is said what it takes and gives besides text, which replaces what was said before; `formats`: how it writes, likewise. `timeouts`:
+        options of the remote engine, which replace the earlier ones. Raises NotFound, BadRequest."""
         server = self._find(name)
         old = server.stored
         new = old
@@ -230,13 +244,17 @@ class UpstreamService:
             new = msgspec.structs.replace(new, modalities=_said(modalities))
         if outputs is not None:
             new = msgspec.structs.replace(new, outputs=_said(outputs))
+        if formats is not None:
+            new = msgspec.structs.replace(new, formats=dict(formats))
+        if timeouts is not None:
+            new = msgspec.structs.replace(new, timeouts=dict(timeouts))
         if enabled is not None:
             new = msgspec.structs.replace(new, enabled=enabled)
         await self._stored().save(new)
         if self._servers.get(name) is not server:
             raise _unknown(name)
         server.stored = new
-        if (new.url, new.key, new.enabled) != (old.url, old.key, old.enabled):
+        if _connection(new) != _connection(old):
             await self._stop(server)
             await self._start(server)
             await self._ask(server)
@@ -334,6 +352,11 @@ class UpstreamService:
             return await disk_io(self._keys.decrypt, stored.key, _origin(stored.url))
         except KeyUnreadable:
             raise Problem(KEY_LOST, code="upstream_key_lost", status=409) from None
+
+
+def _connection(stored: StoredUpstream) -> tuple[object, ...]:
+    """What its worker was started with."""
+    return stored.url, stored.key, stored.enabled, stored.timeouts
 
 
 def _origin(url: str) -> str:

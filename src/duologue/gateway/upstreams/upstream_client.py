@@ -20,10 +20,10 @@ from duologue.errors import BadRequest, Forbidden
 from duologue.gateway.upstreams.upstream_problem import Reason, UpstreamProblem
 from duologue.models import upstream_models
 from duologue.models.upstream_models import ModelList
+from duologue.models.upstream_url import parse_upstream_url, shown_url
 from duologue.request_parsing import parsing
 from duologue.tools.ssrf_guard import AddressGuard, AllowList, is_metadata_host, resolve_host
 from duologue.values.requests import UpstreamModel
-from duologue.values.upstream_url import parse_upstream_url, shown_url
 
 if TYPE_CHECKING:
     import httpx2

@@ -20,7 +20,7 @@ from duologue.gateway.upstreams.providers import KINDS, OTHER, PROVIDERS, title_
 from duologue.gateway.upstreams.service import UpstreamService
 from duologue.gateway.upstreams.upstream_problem import UpstreamProblem
 from duologue.models.upstream_models import LONGEST_NAME, MOST_MODELS
-from duologue.values.requests import UpstreamModel
+from duologue.values.requests import RawFormat, UpstreamModel
 
 Name = Annotated[str, Path(max_length=64)]
 ModelName = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
@@ -29,8 +29,42 @@ Kinds = Annotated[list[Literal["image", "audio", "video"]], Field(max_length=3)]
 Modalities = Annotated[dict[ModelName, Kinds], Field(max_length=MOST_MODELS)]
 Given = Annotated[list[Literal["audio"]], Field(max_length=1)]
 Outputs = Annotated[dict[ModelName, Given], Field(max_length=MOST_MODELS)]
+Seconds = Annotated[float, Field(gt=0, le=86_400)]
 Key = Annotated[SecretStr, Field(max_length=4096)]
 URL = "The server's address, with or without /v1."
+
+
+class Timeouts(BaseModel):
+    """How long a server is waited for; absent fields are as in the settings `upstream.*`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    connect_timeout: Seconds | None = Field(default=None, description="Seconds to reach it; 10.")
+    first_timeout: Seconds | None = Field(
+        default=None, description="Seconds it may send nothing before the first word of a reply; 600."
+    )
+    idle_timeout: Seconds | None = Field(
+        default=None, description="Seconds it may send nothing in the middle of a reply; 300."
+    )
+    retries: Annotated[int, Field(ge=0, le=10)] | None = Field(
+        default=None, description="How often a request is sent again that it did not begin to answer; 2."
+    )
+
+
+class Writing(BaseModel):
+    """How a model writes whose server leaves thoughts or tool calls in its text; absent fields are found out."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    tool_format: str = Field(
+        default="", max_length=40, description="The name of a tool-call format; `none`: calls are text."
+    )
+    thoughts: str = Field(
+        default="", max_length=60, description="The marker that opens its thoughts; `none`: they are text."
+    )
+    opens_thoughts: bool = Field(
+        default=False, description="Whether its template opens the thought, so that its text begins inside."
+    )
 
 
 class NewUpstream(BaseModel):
@@ -49,6 +83,7 @@ class NewUpstream(BaseModel):
     models: Chosen | None = Field(
         default=None, description="The models to use, by its names; by default all."
     )
+    timeouts: Timeouts = Field(default=Timeouts(), description="How long it is waited for.")
 
 
 class UpstreamChange(BaseModel):
@@ -67,6 +102,13 @@ class UpstreamChange(BaseModel):
     outputs: Outputs | None = Field(
         default=None,
         description="What models give besides text, by name: audio where one speaks. Otherwise as `modalities`.",
+    )
+    formats: Annotated[dict[ModelName, Writing], Field(max_length=MOST_MODELS)] | None = Field(
+        default=None,
+        description="How models write whose thoughts or tool calls it leaves in the text, by name. Otherwise as `modalities`.",
+    )
+    timeouts: Timeouts | None = Field(
+        default=None, description="How long it is waited for. Replaces what was said before."
     )
     enabled: bool | None = Field(default=None, description="Whether its models are served.")
 
@@ -107,6 +149,7 @@ def router(upstreams: UpstreamService) -> APIRouter:
             _secret(body.key),
             body.models,
             str(request.scope["state"]["user"]),
+            _timeouts(body.timeouts),
         )
         return upstream_row(server)
 
@@ -138,7 +181,7 @@ def router(upstreams: UpstreamService) -> APIRouter:
 
     @routes.patch("/{name}", summary="Change a connected model server")
     async def change(name: Name, body: UpstreamChange) -> dict[str, Any]:
-        """With another address or key, running replies of its models end."""
+        """With another address, key or timeout, running replies of its models end."""
         given = body.model_fields_set
         server = await upstreams.change(
             name,
@@ -147,6 +190,8 @@ def router(upstreams: UpstreamService) -> APIRouter:
             chosen=body.models if "models" in given else msgspec.UNSET,
             modalities=body.modalities,
             outputs=body.outputs,
+            formats=None if body.formats is None else _formats(body.formats),
+            timeouts=None if body.timeouts is None else _timeouts(body.timeouts),
             enabled=body.enabled,
         )
         return upstream_row(server)
@@ -162,7 +207,7 @@ def router(upstreams: UpstreamService) -> APIRouter:
 
 def upstream_row(server: ConnectedServer) -> dict[str, Any]:
     """A connected server. `models` are those in use; what is unknown of one is null. `chosen`: null for all. `modalities`,
-    `outputs`: what an admin said that models take and give, by name."""
+    `outputs`, `formats`: what an admin said that models take and give, and how they write, by name."""
     stored = server.stored
     return {
         "name": stored.name,
@@ -173,6 +218,8 @@ def upstream_row(server: ConnectedServer) -> dict[str, Any]:
         "chosen": stored.chosen,
         "modalities": stored.modalities,
         "outputs": stored.outputs,
+        "formats": to_builtins(stored.formats),
+        "timeouts": stored.timeouts,
         "enabled": stored.enabled,
         "state": server.state,
         "problem": _problem_row(server.problem),
@@ -211,6 +258,14 @@ def _problem_row(problem: Problem | None) -> dict[str, str] | None:
     if isinstance(problem, UpstreamProblem):
         row |= {"reason": problem.reason, "detail": problem.detail}
     return row
+
+
+def _timeouts(timeouts: Timeouts) -> dict[str, int | float]:
+    return {name: value for name, value in timeouts.model_dump().items() if value is not None}
+
+
+def _formats(formats: dict[str, Writing]) -> dict[str, RawFormat]:
+    return {model: RawFormat(**writing.model_dump()) for model, writing in formats.items()}
 
 
 def _kind(kind: str) -> str:

@@ -17,6 +17,7 @@ from websockets.exceptions import ConnectionClosed, WebSocketException
 
 from duologue.errors import Busy, Problem, Unavailable, WorkerLost
 from duologue.notifier import Notifier
+from duologue.values.avatars import ClipRequest
 from duologue.values.call_events import (
     CallChunk,
     CallControl,
@@ -26,8 +27,7 @@ from duologue.values.call_events import (
     CallSetup,
     MicrophoneAudio,
 )
-from duologue.values.events import Done, Event, Failed
-from duologue.values.failures import WORKER_LOST
+from duologue.values.events import WORKER_LOST, Done, Event, Failed
 from duologue.values.requests import ChatRequest
 from duologue.values.speech import SpeechRequest, TranscriptionRequest
 from duologue.wire import worker_protocol
@@ -50,7 +50,7 @@ FRAMES_WAITING = 16
 """The same before frames are dropped, each of which may have megabytes."""
 SOUND = MicrophoneAudio | CallChunk | CallFrame
 
-Work = ChatRequest | CallSetup | SpeechRequest | TranscriptionRequest
+Work = ChatRequest | CallSetup | SpeechRequest | TranscriptionRequest | ClipRequest
 """What a slot of a model or a seat of the voice worker can run."""
 Item = Event | CallEvent
 

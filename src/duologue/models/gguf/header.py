@@ -44,6 +44,18 @@ NOT_FOR_CHAT: dict[str, str] = {
 """Architectures of GGUF files that cannot chat; the text ends a sentence that begins with the file's path."""
 
 
+SPECIAL: dict[str, str] = {
+    "unk_token": "tokenizer.ggml.unknown_token_id",
+    "pad_token": "tokenizer.ggml.padding_token_id",
+    "sep_token": "tokenizer.ggml.seperator_token_id",  # GGUF's own spelling
+    "cls_token": "tokenizer.ggml.cls_token_id",
+    "mask_token": "tokenizer.ggml.mask_token_id",
+    "eot_token": "tokenizer.ggml.eot_token_id",
+    "eom_token": "tokenizer.ggml.eom_token_id",
+}
+"""A special token's name in chat templates -> the entry with its id."""
+
+
 class GgufHeader(Struct, frozen=True):
     """A model file by its header. Counts are tokens, sizes bytes; 0 and "" mean that the header does not say."""
 
@@ -59,6 +71,8 @@ class GgufHeader(Struct, frozen=True):
     bos: str = ""
     eos: str = ""
     eot: str = ""
+    special: dict[str, str] = {}
+    """The other special tokens, by the name that chat templates know them by."""
     add_bos: bool | None = None
     """None where the file leaves it to the tokenizer's kind."""
     template: str = ""
@@ -198,6 +212,7 @@ def _header(path: Path, metadata: Metadata, tensors: list[TensorInfo], size: int
         bos=metadata.token("tokenizer.ggml.bos_token_id"),
         eos=metadata.token("tokenizer.ggml.eos_token_id"),
         eot=_end_of_turn(metadata),
+        special={name: text for name, key in SPECIAL.items() if (text := metadata.token(key))},
         add_bos=metadata.boolean("tokenizer.ggml.add_bos_token"),
         template=metadata.text("tokenizer.chat_template"),
         trained_context=metadata.integer(f"{architecture}.context_length"),

@@ -21,13 +21,19 @@ from duologue.values.call_events import (
     ReplyAudioStarted,
     ReplyText,
     Resume,
+    SpeakingClip,
+    VideoSegment,
 )
 
 WAITING = 1024
 """Events that may wait. A reader that takes none for that long is gone."""
 SOUNDS = 16
 """`ReplyAudio` events that may wait; playback posts no more until some are sent."""
-OF_A_REPLY = ReplyAudioStarted | ReplyAudio | ReplyAudioEnded | ReplyText | Hold | Resume
+SEGMENTS = 4
+"""`VideoSegment` events that may wait; playback drops what comes then."""
+OF_A_REPLY = (
+    ReplyAudioStarted | ReplyAudio | ReplyAudioEnded | ReplyText | SpeakingClip | VideoSegment | Hold | Resume
+)
 
 
 class EventOutbox:
@@ -44,6 +50,11 @@ class EventOutbox:
         """Whether more sound may be posted."""
         return self._sounds < SOUNDS
 
+    @property
+    def takes_video(self) -> bool:
+        """Whether more pictures may be posted."""
+        return sum(isinstance(event, VideoSegment) for event in self._waiting) < SEGMENTS
+
     def post(self, event: CallEvent) -> None:
         """Send this after everything posted before."""
         self._waiting.append(event)
@@ -54,7 +65,7 @@ class EventOutbox:
             self._sending.cancel()
 
     def drop(self, reply: int) -> None:
-        """Forget what waits of this reply's sound and text."""
+        """Forget what waits of this reply's sound, pictures and text."""
         self._waiting = deque(
             event for event in self._waiting if not (isinstance(event, OF_A_REPLY) and event.reply == reply)
         )

@@ -6,7 +6,7 @@ comes from is the business of `spoken_playback.py` and of `omni/native_playback.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 import anyio
@@ -18,10 +18,17 @@ from duologue.sessions.call.latency import Moment
 from duologue.sessions.call.loudness import SILENT, LoudnessEnvelope
 from duologue.sessions.call.outbox import EventOutbox
 from duologue.sessions.speech.reply_buffer import ReplyBuffer
+from duologue.sessions.video.reply_film import FinishedClip, ReplyFilm
 from duologue.turns.facts import Fact, PlaybackProgress, SynthesisComplete, SynthesisProgress
 from duologue.turns.playout import Playout
 from duologue.values.audio import HEARD_RATE, SPOKEN_RATE, samples
-from duologue.values.call_events import ReplyAudio, ReplyAudioEnded, ReplyAudioStarted, ReplyText
+from duologue.values.call_events import (
+    ReplyAudio,
+    ReplyAudioEnded,
+    ReplyAudioStarted,
+    ReplyText,
+    SpeakingClip,
+)
 from duologue.values.events import ReplyWord
 
 TICK = 0.02
@@ -37,10 +44,11 @@ FIRST = SPOKEN_RATE // 25
 
 
 class ClientPlayer(NamedTuple):
-    """How the client plays. `marks`: it reports its position, and may be sent `ahead` seconds more than that."""
+    """How the client plays. `marks`: it reports its position, and may be sent `ahead` seconds more than that; `mouth`: it draws one."""
 
     marks: bool = False
     ahead: float = 1.0
+    mouth: bool = False
 
 
 class PlaybackListener(Protocol):
@@ -75,6 +83,20 @@ class PlayingReply:
         self.played = 0
         self.scope = anyio.CancelScope()
         self.envelope = LoudnessEnvelope()
+        self.film: ReplyFilm | None = None
+        """Its video, in a call that has some."""
+        self._measured = 0
+
+    @property
+    def holds_sound(self) -> bool:
+        """Whether none of its sound is sent, because it becomes a clip."""
+        return self.film is not None and self.film.holds_sound
+
+    def measure_kept(self) -> None:
+        """Measure the loudness of the sound that is kept for a clip, as it comes: all of it at once would take too long."""
+        if (kept := self.reply.recorded) is not None:
+            self.envelope.add(bytes(kept.pcm[self._measured :]))
+            self._measured = len(kept.pcm)
 
     @property
     def unplayed(self) -> bool:
@@ -99,6 +121,8 @@ class Playback:
         self._outbox = outbox
         self._clock = clock
         self._started_at = clock.now()
+        self.mouth = client.mouth
+        """Whether the client is sent the mouth's keys."""
         self._marks = client.marks
         self._ahead = round(client.ahead * SPOKEN_RATE)
         self._piece = PIECE if client.marks else PIECE_UNMARKED
@@ -124,6 +148,8 @@ class Playback:
         if (playing := self.replies.get(number)) is None:
             return False
         playing.playout.hold(self._now())
+        if playing.film is not None:
+            playing.film.hold()
         return playing.started
 
     def resume(self, number: int) -> bool:
@@ -131,6 +157,8 @@ class Playback:
         if (playing := self.replies.get(number)) is None:
             return False
         playing.playout.resume(self._now())
+        if playing.film is not None:
+            playing.film.resume()
         return playing.started
 
     def cut(self, number: int) -> PlayingReply | None:
@@ -139,7 +167,7 @@ class Playback:
             return None
         playing.over = True
         playing.playout.hold(self._now())
-        playing.scope.cancel()
+        self._stop(playing)
         self._outbox.drop(number)
         self.send_due()
         return playing
@@ -154,9 +182,16 @@ class Playback:
         """Forget a reply that is over."""
         if (playing := self.replies.pop(number, None)) is not None:
             playing.over = True
-            playing.scope.cancel()
+            self._stop(playing)
             self.send_due()
         return playing
+
+    @staticmethod
+    def _stop(playing: PlayingReply) -> None:
+        """Make no more of it."""
+        playing.scope.cancel()
+        if playing.film is not None:
+            playing.film.end()
 
     def set_played(self, number: int, position: int) -> None:
         """The client reports that it has played up to this sample."""
@@ -186,6 +221,9 @@ class Playback:
                 await self._changed.wait()
             for playing in list(self.replies.values()):
                 self._report_played(playing)
+                if playing.to_send and playing.film is not None and playing.film.making:
+                    # A model that writes nothing for so long would be given up.
+                    self._listener.decide(SynthesisProgress(playing.reply.number, 0))
             self._send_in_order()
 
     def send_due(self) -> None:
@@ -202,13 +240,26 @@ class Playback:
         playing = self.replies.get(reply.number)
         if playing is None or playing.reply is not reply or playing.over:
             return
+        if playing.film is not None:
+            holds = playing.holds_sound
+            if holds:
+                playing.measure_kept()
+            playing.film.sounded()
+            if holds:
+                # The turn machine is told of sound that can play: of a clip's once it is sent.
+                self._listener.decide(SynthesisProgress(reply.number, 0))
+                self.send_due()
+                return
         if reply.length > playing.playout.length or words:
             playing.playout.add_sound(reply.length, words)
             self._listener.decide(SynthesisProgress(reply.number, reply.length, words))
         if reply.complete:
-            playing.playout.finish()
-            self._listener.decide(SynthesisComplete(reply.number, reply.length))
+            self._complete(playing)
         self.send_due()
+
+    def _complete(self, playing: PlayingReply) -> None:
+        playing.playout.finish()
+        self._listener.decide(SynthesisComplete(playing.reply.number, playing.reply.length))
 
     def _now(self) -> int:
         """The call's time, in samples received."""
@@ -231,6 +282,11 @@ class Playback:
 
     def _send(self, playing: PlayingReply) -> None:
         reply, playout = playing.reply, playing.playout
+        if playing.film is not None:
+            if (clip := playing.film.due()) is not None:
+                self._send_clip(playing, clip)
+            if playing.holds_sound or (not playing.started and playing.film.holds_start):
+                return
         while reply.waiting and self._outbox.takes_sound:
             size = self._piece if playing.started else FIRST
             due = min(playout.due(self._now()), reply.waiting, size)
@@ -246,12 +302,60 @@ class Playback:
             playing.envelope.add(piece.pcm)
             if piece.text:
                 self._outbox.post(ReplyText(self._listener.epoch, reply.number, piece.text))
-            self._outbox.post(ReplyAudio(self._listener.epoch, reply.number, piece.pcm, piece.words))
+            self._outbox.post(
+                ReplyAudio(
+                    self._listener.epoch,
+                    reply.number,
+                    piece.pcm,
+                    piece.words,
+                    piece.mouth if self.mouth else (),
+                )
+            )
         if reply.complete and not reply.waiting:
             playing.ended = True
+            if playing.started and self.mouth and (keys := reply.keys()):
+                self._outbox.post(ReplyAudio(self._listener.epoch, reply.number, b"", (), keys))
             self._outbox.post(ReplyText(self._listener.epoch, reply.number, reply.rest(), final=True))
             if playing.started:
                 self._outbox.post(ReplyAudioEnded(self._listener.epoch, reply.number, reply.sent))
+
+    def _send_clip(self, playing: PlayingReply, clip: FinishedClip) -> None:
+        """Send the whole reply at once. It plays from now on."""
+        reply, now = playing.reply, self._now()
+        piece = reply.take(reply.waiting)
+        text = piece.text + reply.rest()
+        playing.started = playing.ended = True
+        playing.playout.add_sound(reply.length, piece.words)
+        playing.playout.send(reply.length, now)
+        self._listener.note(reply.number, "first_sound")
+        self._outbox.post(
+            SpeakingClip(
+                self._listener.epoch,
+                reply.number,
+                clip.data,
+                text,
+                reply.length,
+                clip.width,
+                clip.height,
+                piece.words,
+                piece.pcm,
+            )
+        )
+        self._listener.decide(SynthesisProgress(reply.number, reply.length, piece.words))
+        self._complete(playing)
+
+    def sound_instead(self, number: int, words: Sequence[ReplyWord]) -> None:
+        """Send a reply as sound that was to become a clip; these words exist of it so far."""
+        playing = self.replies.get(number)
+        if playing is None or playing.over:
+            return
+        reply = playing.reply
+        playing.envelope = LoudnessEnvelope()
+        playing.playout.add_sound(reply.length, words)
+        self._listener.decide(SynthesisProgress(number, reply.length, tuple(words)))
+        if reply.complete:
+            self._complete(playing)
+        self.send_due()
 
     def _report_played(self, playing: PlayingReply) -> None:
         if not playing.started:
@@ -259,5 +363,7 @@ class Playback:
         position = playing.playout.position(self._now())
         if position > playing.played:
             playing.played = position
+            if playing.film is not None:
+                playing.film.heard(position)
             self._listener.note(playing.reply.number, "first_heard")
             self._listener.decide(PlaybackProgress(playing.reply.number, position))

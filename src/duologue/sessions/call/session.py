@@ -33,6 +33,9 @@ from duologue.sessions.speech.speech_engines import SpeechEngines
 from duologue.sessions.speech.speech_task import ControlSource, SendEvent
 from duologue.sessions.speech.synthesis import voice_style
 from duologue.sessions.speech.vad_batcher import VadBatcher
+from duologue.sessions.video.call_video import CallVideo, VideoParts
+from duologue.sessions.video.film_encoder import FilmEncoders
+from duologue.sessions.video.muxer import VideoEncoders
 from duologue.turns import decisions, facts
 from duologue.turns.decisions import Decision
 from duologue.turns.facts import Fact
@@ -44,6 +47,8 @@ from duologue.values.call_events import CallControl, CallSetup
 
 log = logging.getLogger(__name__)
 
+FACE_WAIT = 2.0
+"""Seconds a greeting waits for the avatar that says it."""
 SPEECH = 0.5
 """Probability from which a frame counts as speech in the latency figures."""
 
@@ -55,6 +60,7 @@ async def call(
     send: SendEvent,
     clock: Clock,
     machine: TurnDecider | None = None,
+    encoders: FilmEncoders | None = None,
 ) -> None:
     """Run one call until it is cancelled. Raises the Problem that ends it."""
     recogniser, speaker = engines.require_recogniser(), engines.require_speaker()
@@ -69,12 +75,25 @@ async def call(
     )
     machine = RenumberedMachine(machine or TurnMachine(settings), setup)
     parts = CallParts(
-        detector, engines.batcher, recogniser, ReplyVoice(speaker, style, engines.clips), engines.turn_end
+        detector,
+        engines.batcher,
+        recogniser,
+        ReplyVoice(speaker, style, engines.clips),
+        engines.turn_end,
+        _video_parts(engines, setup, encoders),
     )
     try:
         await CallSession(parts, setup, controls, send, clock, machine).run()
     finally:
         engines.batcher.close(detector_engine, detector)
+
+
+def _video_parts(
+    engines: SpeechEngines, setup: CallSetup, encoders: FilmEncoders | None
+) -> VideoParts | None:
+    if setup.video == "off" or setup.avatar is None:
+        return None
+    return VideoParts(setup.video, setup.avatar, engines, encoders or VideoEncoders(engines.encoding))
 
 
 class CallParts(NamedTuple):
@@ -85,6 +104,8 @@ class CallParts(NamedTuple):
     recogniser: RecogniserEngine
     voice: ReplyVoice
     turn_end: TurnEndEstimator | None = None
+    video: VideoParts | None = None
+    """For a call that is to have video."""
 
 
 class CallSession:
@@ -145,16 +166,32 @@ class CallSession:
             self._turn_end = TurnEndQuestions(
                 parts.turn_end, tasks, sound_of=self._transcription.last_sound, on_estimate=self.decide
             )
-            client = ClientPlayer(setup.marks, setup.ahead)
-            self._playback = SpokenPlayback(parts.voice, client, tasks, self._outbox, self._clock, self)
+            client = ClientPlayer(setup.marks, setup.ahead, setup.mouth)
+            video = (
+                CallVideo(parts.video, tasks, post=self._outbox.post, epoch=lambda: self.epoch)
+                if parts.video is not None
+                else None
+            )
+            self._playback = SpokenPlayback(
+                parts.voice, client, tasks, self._outbox, self._clock, self, video
+            )
             for work in (self._send_events, self._read_controls, self._read_audio, self._playback.run):
                 tasks.start_soon(self._guard, work)
+            if video is not None:
+                tasks.start_soon(video.run)
             if setup.fills:
                 tasks.start_soon(self._guard, self._filler.run)
             if setup.greeting:
-                self.decide(facts.AnnouncementRequested(setup.greeting))
+                tasks.start_soon(self._greet, setup.greeting, video)
 
     # ---- tasks
+
+    async def _greet(self, greeting: str, video: CallVideo | None) -> None:
+        """Say the greeting, with the face that is to say it if that is ready soon."""
+        if video is not None:
+            with anyio.move_on_after(FACE_WAIT):
+                await video.prepared.wait()
+        self.decide(facts.AnnouncementRequested(greeting))
 
     async def _guard(self, work: Callable[[], Awaitable[None]]) -> None:
         """A Problem in any of the tasks ends the call. It is raised outside of the task group, which would wrap it."""

@@ -10,11 +10,15 @@ from typing import NamedTuple
 import anyio.abc
 
 from duologue.engines.contracts import SpeakerEngine
+from duologue.errors import Problem
 from duologue.sessions.call.clock import Clock
 from duologue.sessions.call.outbox import EventOutbox
 from duologue.sessions.call.playback import ClientPlayer, Playback, PlaybackListener, PlayingReply
 from duologue.sessions.speech.clip_cache import ClipCache, VoiceStyle
 from duologue.sessions.speech.synthesis import SpokenReply
+from duologue.sessions.video.call_video import CallVideo
+from duologue.sessions.video.film_encoder import EncodedFrames
+from duologue.turns.video.film_facts import Draw
 
 
 class ReplyVoice(NamedTuple):
@@ -36,8 +40,10 @@ class SpokenPlayback(Playback):
         outbox: EventOutbox,
         clock: Clock,
         listener: PlaybackListener,
+        video: CallVideo | None = None,
     ) -> None:
         super().__init__(client, outbox, clock, listener)
+        self._video = video
         self._voice = voice
         self._tasks = tasks
 
@@ -48,10 +54,13 @@ class SpokenPlayback(Playback):
             self._voice.speaker,
             self._voice.style,
             clips=self._voice.clips if own else None,
+            mouth=self.mouth or self._video is not None,
             on_change=self.sounded,
             on_failure=lambda _, problem: self._listener.report_problem(problem),
         )
         playing = self.add(reply, own=own, kind=kind)
+        if self._video is not None:
+            playing.film = self._video.film(reply, self)
         self._tasks.start_soon(self._synthesise, playing, reply)
         return playing
 
@@ -74,6 +83,26 @@ class SpokenPlayback(Playback):
         playing = self.replies.get(number)
         if playing is not None and isinstance(playing.reply, SpokenReply):
             playing.reply.pause()
+
+    # ---- the stage of its replies' films
+
+    def call_time(self) -> int:
+        """The call's time in samples received (16 kHz)."""
+        return self._now()
+
+    def send_segment(self, reply: int, draw: Draw, frames: EncodedFrames) -> None:
+        """Send this stretch of the reply, unless the client is behind: its sound must not wait."""
+        if self._video is not None and self._outbox.takes_video:
+            self._outbox.post(self._video.segment(reply, draw, frames))
+
+    def end_video(self, reply: int) -> None:
+        """Tell the client that there are no more pictures of this reply."""
+        if self._video is not None:
+            self._outbox.post(self._video.ending(reply))
+
+    def report_problem(self, problem: Problem) -> None:
+        """Tell the client of a problem."""
+        self._listener.report_problem(problem)
 
     @staticmethod
     async def _synthesise(playing: PlayingReply, reply: SpokenReply) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
+from itertools import chain
 
 import msgspec
 from msgspec import Struct
@@ -20,14 +21,12 @@ from duologue.engines.contracts import (
     GenerationEnded,
     LanguageEngine,
     ModelVoice,
-    Piece,
     PromptEngine,
     SpokenSound,
 )
 from duologue.errors import BadRequest, ContextExceeded, DeviceLost, Problem, Unsupported
 from duologue.sessions.chat.chat_prompt import ChatPrompt, render
-from duologue.sessions.chat.constraint import offered_tools, reply_grammar
-from duologue.sessions.chat.logprobs import LogprobAlignment
+from duologue.sessions.chat.constraint import check_constraint, offered_tools, reply_grammar
 from duologue.sessions.chat.prompt_size import (
     FAR_TOO_LONG,
     check_fits,
@@ -36,13 +35,15 @@ from duologue.sessions.chat.prompt_size import (
     media_tokens,
     rough_tokens,
 )
-from duologue.sessions.chat.spoken_prompt import speakable_request
+from duologue.sessions.chat.spoken_prompt import speakable_request, styled_request
 from duologue.sessions.chat.thinking_budget import THINKING_TOKENS, THOUGHT_SEPARATOR, ThinkingBudget
 from duologue.text.output.channels import ChannelSplitter
+from duologue.text.output.logprob_alignment import LogprobAlignment
+from duologue.text.output.reply_format import ReplyFormat
 from duologue.text.stream.repetition import RepetitionDetector
 from duologue.text.stream.stops import StopMatcher
 from duologue.text.templates.reasoning_start import starts_in_reasoning
-from duologue.text.toolcalls import tool_format
+from duologue.text.toolcalls.catalogue import tool_format
 from duologue.values.events import (
     AudioDelta,
     Delta,
@@ -80,11 +81,13 @@ async def reply(
     try:
         _check(engine.card, request)
         if request.spoken:
-            request = speakable_request(request, engine.card)
+            request = await speakable_request(request, engine)
         if isinstance(engine, PromptEngine):
             check_fits(engine.card, request)
+            check_constraint(request, engine.card.tool_format)
             await _PromptReply(engine, slot, request, emit, clock).run(now)
         else:
+            _check_whole_messages(engine.card, request)
             await _relay(engine, slot, request, emit)
     except Problem as problem:
         await emit(Failed(problem.code, problem.message, problem.status, problem.param))
@@ -105,7 +108,7 @@ async def count(engine: LanguageEngine, request: ChatRequest, *, now: datetime) 
     template. Needs no slot. What the engine cannot count is estimated: everything on a chat engine, media on any, and
     prompts far beyond the context. Raises the Problems of rendering."""
     if request.spoken:
-        request = speakable_request(request, engine.card)
+        request = styled_request(request)
     context, media = engine.card.context, media_tokens(request)
     estimate = PromptTokens(estimated_tokens(request) + media, context, estimated=True)
     if not isinstance(engine, PromptEngine):
@@ -135,11 +138,25 @@ def _check(card: ModelCard, request: ChatRequest) -> None:
         raise Unsupported(lack.message, code=lack.code, param=lack.param)
 
 
+def _check_whole_messages(card: ModelCard, request: ChatRequest) -> None:
+    """Refuse what only an engine that is given a prompt can do."""
+    for param, asked in (
+        ("response_prefix", bool(request.prefix)),
+        ("add_generation_prompt", not request.generation_prompt),
+    ):
+        if asked:
+            raise Unsupported(
+                f"{param}: the model {card.name} takes messages, not a prompt; leave the field out.",
+                param=param,
+            )
+
+
 def ignored(card: ModelCard, request: ChatRequest) -> tuple[str, ...]:
     """The names of request fields without effect here: unknown ones, and those that the engine cannot apply."""
     names = set(request.sampling.asked()) - {"max_tokens"} - set(card.sampling)
-    if request.effort is not None and request.thinking is not False and "effort" not in card.verbs:
-        names.add("reasoning_effort")
+    if request.thinking is not False and "effort" not in card.verbs:
+        names |= {"reasoning_effort"} if request.effort is not None else set()
+        names |= {"reasoning_budget_tokens"} if request.thinking_tokens is not None else set()
     return (*sorted(names), *unapplied_media(card, request), *request.unapplied, *request.unknown)
 
 
@@ -173,6 +190,8 @@ class _PromptReply:
         self.cached = 0
         self.generated = 0
         self.reasoning = 0
+        self.format = ReplyFormat("", None)
+        """How the reply is written."""
         self.no_more_thoughts = False
         """No thought may begin any more."""
         self.unheard: list[SpokenSound] = []
@@ -184,7 +203,8 @@ class _PromptReply:
             return
         rendered = await render(self.engine, self.request, now, "reply")
         head, prompt = rendered.head, rendered.text
-        tags = self.engine.template.reasoning
+        self.format = rendered.format
+        tags = self.format.reasoning
         # A template switches thinking off by writing a thought that is already closed.
         self.no_more_thoughts = head == prompt or (tags is not None and tags.end in prompt[len(head) :])
         tokens = await rendered.tokens()
@@ -244,30 +264,38 @@ class _PromptReply:
 
     def _splitter(self, head: str, prompt: str) -> ChannelSplitter:
         """The splitter for this reply."""
-        card, template, request = self.engine.card, self.engine.template, self.request
-        takes_calls = bool(offered_tools(request)) and bool(card.tool_format)
-        tags = template.reasoning
+        request, tags = self.request, self.format.reasoning
+        format = tool_format(self.format.format) if self.format.format else None
+        tools = offered_tools(request)
+        if format is not None and not tools and not format.frames:
+            format = None
+        added = prompt[len(head) :] if prompt.startswith(head) and not request.continue_final else ""
         return ChannelSplitter(
-            tool_format=tool_format(card.tool_format) if takes_calls else None,
+            tool_format=format,
             reasoning=tags,
             start_in_reasoning=starts_in_reasoning(prompt, tags, None if request.continue_final else head),
-            tools=request.tools,
+            tools=tools,
+            opened=format.opened(added) if format is not None else "",
             new_call_id=lambda: f"call_{secrets.token_hex(12)}",
             positions=request.sampling.logprobs is not None,
         )
 
     def _markers(self) -> tuple[str, ...]:
         """Text that must be generated as text although a tokenizer may treat it as control tokens."""
-        tags, name = self.engine.template.reasoning, self.engine.card.tool_format
-        words = () if tags is None else (tags.start, tags.end)
-        return words if not name else (*words, *tool_format(name).starts, *tool_format(name).ends)
+        tags, name = self.format.reasoning, self.format.format
+        words = () if tags is None else (*tags.starts, *tags.ends, *chain.from_iterable(tags.answers))
+        return words if not name else (*words, *tool_format(name).preserved)
 
     async def _generate(
         self, prompt: ChatPrompt, tokens: Sequence[int], splitter: ChannelSplitter
     ) -> tuple[GenerationEnded, str | None]:
         """Generate until the engine or a stop string ends it. A thought that exceeds its limit is closed, and the
         reply continues after it in the same slot, which has everything cached."""
-        stops = StopMatcher(self.request.stop) if self.request.stop else None
+        # Those of the template are part of the model; what a request asks for comes on top.
+        stop_strings = self.request.stop
+        if self.request.template_stops:
+            stop_strings = (*stop_strings, *self.engine.template.stop_strings)
+        stops = StopMatcher(stop_strings) if stop_strings else None
         alignment = LogprobAlignment() if self.request.sampling.logprobs is not None else None
         limit = self._thought_limit()
         # llama.cpp has a limit of its own, but it misses a thought that the prompt leaves open.
@@ -277,7 +305,7 @@ class _PromptReply:
             limit.closed(closing + THOUGHT_SEPARATOR)
             self.no_more_thoughts = True
             if alignment is not None:
-                alignment.add(Piece(closing, 0))
+                alignment.add(closing)
             await self._emit_deltas(splitter.feed(closing), splitter, stops, alignment)
             context_tokens = await prompt.continued(tokens, limit.text)
             limit_tokens = self.request.sampling.max_tokens
@@ -297,10 +325,13 @@ class _PromptReply:
         return ModelVoice(request.speak_as, request.speak_like)
 
     def _thought_limit(self) -> ThinkingBudget:
-        request, tags = self.request, self.engine.template.reasoning
-        if request.effort is None or tags is None or "effort" not in self.engine.card.verbs:
+        request, tags = self.request, self.format.reasoning
+        tokens = request.thinking_tokens
+        if tokens is None and request.effort is not None:
+            tokens = THINKING_TOKENS[request.effort]
+        if tokens is None or tags is None or "effort" not in self.engine.card.verbs:
             return ThinkingBudget(None, "")
-        return ThinkingBudget(THINKING_TOKENS[request.effort], tags.end)
+        return ThinkingBudget(tokens, tags.closing or tags.end)
 
     async def _generate_part(
         self,
@@ -314,11 +345,10 @@ class _PromptReply:
         before, sampling = self.generated, self.request.sampling
         if before and sampling.max_tokens is not None:
             sampling = msgspec.structs.replace(sampling, max_tokens=sampling.max_tokens - before)
-        tool_format, tags = self.engine.card.tool_format, self.engine.template.reasoning
         grammar = reply_grammar(
             self.request,
-            tool_format,
-            tags,
+            self.format.format,
+            self.format.reasoning,
             thinking=splitter.thinking,
             no_more_thoughts=self.no_more_thoughts,
         )
@@ -344,7 +374,7 @@ class _PromptReply:
                     continue
                 self.generated += item.tokens
                 if alignment is not None:
-                    alignment.add(item)
+                    alignment.add(item.text, item.logprobs)
                 deltas = splitter.feed(item.text)
                 if splitter.thinking:
                     self.reasoning += item.tokens
@@ -353,8 +383,8 @@ class _PromptReply:
                     if stop is not None or self._has_its_tool_call(splitter):
                         return GenerationEnded("stop", self.generated), stop
                     await self._emit_sound(stops)
-                if splitter.in_call and repetition.feed(item.text):
-                    # Inside a string a grammar allows anything but leaving it, so a model that loops there never stops.
+                if (splitter.in_call or self.request.format is not None) and repetition.feed(item.text):
+                    # A grammar allows anything inside a string but leaving it, so a model that loops there never stops.
                     return GenerationEnded("length", self.generated), await self._flush(
                         splitter, stops, alignment
                     )

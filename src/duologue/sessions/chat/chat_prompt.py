@@ -10,21 +10,26 @@ import secrets
 from collections.abc import Sequence
 from datetime import datetime
 
+import msgspec
+
 from duologue.engines.contracts import MediaPromptEngine, PromptEngine
 from duologue.sessions.chat.constraint import offered_tools
+from duologue.text.output.reply_format import ReplyFormat
 from duologue.text.templates.media_places import Medium, cut_at_places, with_places
 from duologue.text.templates.prompt_request import PromptForm, PromptRequest, RenderedPrompt
 from duologue.values.requests import ChatRequest
 
 
 class ChatPrompt:
-    """A rendered prompt. `text` and `head` have a word in the place of each of the `media`."""
+    """A rendered prompt. `text` and `head` have a word in the place of each of the `media`. `format`: how the reply to it is
+    written."""
 
     def __init__(
         self, engine: PromptEngine, rendered: RenderedPrompt, mark: str, media: tuple[Medium, ...]
     ) -> None:
         self._engine = engine
         self.text, self.head = rendered.text, rendered.head
+        self.format = rendered.format or ReplyFormat(engine.card.tool_format, engine.template.reasoning)
         self.media = media
         self._mark = mark
 
@@ -82,6 +87,15 @@ async def render(engine: PromptEngine, request: ChatRequest, now: datetime, form
         tools=offered_tools(request),
         thinking=request.thinking,
         variables=variables,
-        form="open" if request.continue_final else form,
+        form=_form(request, form),
     )
-    return ChatPrompt(engine, await engine.template.render(prompt, now), mark, media)
+    rendered = await engine.template.render(prompt, now)
+    if request.prefix and not request.ahead:
+        rendered = msgspec.structs.replace(rendered, text=rendered.text + request.prefix)
+    return ChatPrompt(engine, rendered, mark, media)
+
+
+def _form(request: ChatRequest, form: PromptForm) -> PromptForm:
+    if request.continue_final:
+        return "open"
+    return form if request.generation_prompt else "head"

@@ -20,12 +20,11 @@ from duologue.engines.contracts import (
     Detector,
     DetectorEngine,
     DuplexOptions,
-    DuplexView,
     ModelVoice,
     OmniEngine,
     UnitAnswer,
 )
-from duologue.errors import BadRequest, ContextExceeded, Problem, Unsupported
+from duologue.errors import BadRequest, ContextExceeded, DeviceLost, Problem, Unsupported
 from duologue.notifier import Notifier
 from duologue.sessions.call.audio_input import AudioInput, ButtonMark
 from duologue.sessions.call.clock import Clock
@@ -39,6 +38,7 @@ from duologue.sessions.omni.caller_sound import CallerSound
 from duologue.sessions.omni.native_playback import NativePlayback
 from duologue.sessions.omni.native_reply import NativeReply
 from duologue.sessions.omni.units import SoundUnit, UnitCutter, UnitQueue
+from duologue.sessions.omni.watched_view import WatchedView
 from duologue.sessions.speech.speech_task import ControlSource, SendEvent
 from duologue.sessions.speech.vad_batcher import VadBatcher
 from duologue.turns import decisions, facts
@@ -53,11 +53,12 @@ from duologue.values.messages import ImagePart
 
 log = logging.getLogger(__name__)
 
+EndWorker = Callable[[DeviceLost], None]
+"""Ends every lease of this worker with the reason, then its process."""
 LEAD = SPOKEN_RATE * 3 // 4
 """Samples of a reply that are to be there before the next unit, where the model says as much as a unit is long: a unit and a reserve."""
 MOST_AHEAD = 3
 """Times that it is asked for more at one unit. One that is slower than speech never gets ahead."""
-UNTAUGHT = "This model speaks only its own words, so the announcement was not spoken."
 
 
 class UnitMark(Struct, frozen=True):
@@ -74,12 +75,15 @@ async def native_call(
     controls: ControlSource,
     send: SendEvent,
     clock: Clock,
+    end_worker: EndWorker,
 ) -> None:
-    """Run one call until it is cancelled. Raises the Problem that ends it. The engine is free for chats when this returns or raises."""
+    """Run one call until it is cancelled. Raises the Problem that ends it. The engine is free for chats when this returns or raises.
+    `end_worker` is called where the model hangs, in which case this does not return."""
     detector = await batcher.open(detector_engine)
     try:
         async with engine.duplex() as view:
-            await NativeCall(view, detector, batcher, setup, controls, send, clock).run()
+            watched = WatchedView(view, clock)
+            await NativeCall(watched, detector, batcher, setup, controls, send, clock, end_worker).run()
     finally:
         batcher.close(detector_engine, detector)
 
@@ -89,22 +93,25 @@ class NativeCall:
 
     def __init__(
         self,
-        view: DuplexView,
+        view: WatchedView,
         detector: Detector,
         batcher: VadBatcher,
         setup: CallSetup,
         controls: ControlSource,
         send: SendEvent,
         clock: Clock,
+        end_worker: EndWorker,
     ) -> None:
         self._view = view
+        self._end_worker = end_worker
         self._setup = setup
         self._controls = controls
         self._send = send
         self._clock = clock
         self._machine = UnitDecider(setup, decides=view.decides)
         self._outbox = EventOutbox()
-        self._playback = NativePlayback(ClientPlayer(setup.marks, setup.ahead), self._outbox, clock, self)
+        client = ClientPlayer(setup.marks, setup.ahead, setup.mouth)
+        self._playback = NativePlayback(client, self._outbox, clock, self)
         fewest, most = view.unit_samples
         self._cutter = UnitCutter(fewest, most)
         self._queue = UnitQueue(most)
@@ -137,7 +144,7 @@ class NativeCall:
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             works = [self._send_events, self._read_controls, self._judge_sound, self._playback.run]
-            for work in (*works, self._use_model):
+            for work in (*works, self._use_model, self._watch_model):
                 tasks.start_soon(self._guard, work)
             if self._setup.fills:
                 tasks.start_soon(self._guard, self._filler.run)
@@ -176,6 +183,9 @@ class NativeCall:
                         level = self._playback.loudness()
                         self.decide(facts.Frame(item.probability, item.level, item.brightness, level))
 
+    async def _watch_model(self) -> None:
+        self._end_worker(await self._view.until_stuck())
+
     async def _use_model(self) -> None:
         """Everything that the model does, one thing after the other."""
         omni = self._setup.omni or OmniSetup()
@@ -187,7 +197,7 @@ class NativeCall:
         )
         self._cached = await self._view.prepare(omni.messages, options)
         if self._setup.greeting:
-            self.report_problem(Unsupported(UNTAUGHT))
+            await self._announce(self._setup.greeting)
         self._outbox.post(call_events.State(self.epoch, "listening"))
         while True:
             changed = self._changed.pending()
@@ -242,8 +252,9 @@ class NativeCall:
                 self.decide(facts.InterruptRequested(reply, position))
             case call_events.Typed(text):
                 self.decide(facts.TextTyped(text))
-            case call_events.Speak():
-                self.report_problem(Unsupported(UNTAUGHT))
+            case call_events.Speak(text):
+                self._work.append(partial(self._announce, text))
+                self._changed.notify()
             case _:
                 pass
 
@@ -299,7 +310,7 @@ class NativeCall:
             case unit_decisions.HearAgain(since):
                 self._sound.forget(since)
             case unit_decisions.BeginReply(reply, turn):
-                playback.add(NativeReply(reply)).released = True
+                playback.begin(reply, self._setup.language)
                 self._begin_figures(reply, turn)
                 self._outbox.post(call_events.ReplyBegun(self.epoch, reply, turn))
             case unit_decisions.EndTurn(turn, since, until):
@@ -376,6 +387,15 @@ class NativeCall:
             await self._view.type(text)
         except Unsupported as problem:
             self.report_problem(problem)
+
+    async def _announce(self, text: str) -> None:
+        """Have the model say a sentence of the session as soon as neither side speaks."""
+        try:
+            await self._view.recite(text)
+        except Unsupported as problem:
+            self.report_problem(problem)
+        else:
+            self.decide(unit_decisions.Announced())
 
     async def _silence(self) -> None:
         await self._view.cut(0)

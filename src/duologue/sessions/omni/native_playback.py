@@ -11,6 +11,7 @@ from typing import NamedTuple
 from duologue.sessions.call.clock import Clock
 from duologue.sessions.call.outbox import EventOutbox
 from duologue.sessions.call.playback import ClientPlayer, Playback, PlaybackListener
+from duologue.sessions.omni.native_reply import NativeReply
 from duologue.values.call_events import UnitAnswered
 
 ANSWERS = 512
@@ -32,6 +33,10 @@ class NativePlayback(Playback):
     ) -> None:
         super().__init__(client, outbox, clock, listener)
         self._answers: deque[_Answer] = deque()
+
+    def begin(self, number: int, language: str) -> None:
+        """Take a reply, which the model says in this language ("": unknown). Its sound is sent as it comes."""
+        self.add(NativeReply(number, mouth=self.mouth, language=language)).released = True
 
     def answer(self, event: UnitAnswered, reply: int | None = None) -> None:
         """Tell this after the sound that exists of the reply, and after the answers before. Those that wait for a reply's sound when it

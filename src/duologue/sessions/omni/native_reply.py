@@ -1,11 +1,13 @@
 """A reply that a model speaks by itself: its words and sound come a unit at a time.
 
 `native_call.py` fills it with the answers to units; `native_playback.py` sends it. Owns which word is heard at which sample: a model says
-which sound belongs to a unit's text and not where a word is in it, so the words of a unit share its sound by their letters.
+which sound belongs to a unit's text and not where a word is in it, so the words of a unit share its sound by their letters, and its phones are
+guessed by them.
 """
 
 from __future__ import annotations
 
+from duologue.sessions.speech.guessed_phones import phones_in_sound
 from duologue.sessions.speech.reply_buffer import ReplyBuffer, TextMark
 from duologue.text.speech.word_spans import letters_in, words_in
 from duologue.values.audio import samples
@@ -13,10 +15,11 @@ from duologue.values.events import ReplyWord
 
 
 class NativeReply(ReplyBuffer):
-    """One reply. A word that goes on in the next unit is known once it has ended there."""
+    """One reply. A word that goes on in the next unit is known once it has ended there. `language`: what it is said in, for `mouth`."""
 
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
+    def __init__(self, number: int, *, mouth: bool = False, language: str = "") -> None:
+        super().__init__(number, mouth=mouth)
+        self._language = language
         self._unsounded = ""
         """Text whose sound has not come."""
         self._begun: ReplyWord | None = None
@@ -35,9 +38,12 @@ class NativeReply(ReplyBuffer):
             words = self._join(fragments, self._unsounded)
             marks = [TextMark(word.start + 1, word.to) for word in fragments]
             self._unsounded = ""
-            self._append(pcm, words, marks)
+            # Parts of words too: the mouth cannot wait for the rest of a word.
+            phones = phones_in_sound(fragments, pcm, self.length, self._language) if self.draws_mouth else ()
+            self._append(pcm, words, marks, phones)
         if last:
-            self.finished = self.complete = True
+            self.finished = True
+            self._complete()
             if self._begun is not None:
                 words = (*words, self._begun)
                 self._words.append(self._begun)

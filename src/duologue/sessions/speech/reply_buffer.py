@@ -1,7 +1,8 @@
 """The text and sound of one reply on the way from where they are made to where they are sent.
 
 `synthesis.py` fills it from a speaker, `omni/native_reply.py` from a model that speaks by itself; playback and `speech_task.py` take
-from it at their pace. Owns which written text belongs to which sample.
+from it at their pace. Owns which written text belongs to which sample, and the mouth's keys (`turns/mouth`), which are made only where they
+are asked for.
 """
 
 from __future__ import annotations
@@ -11,16 +12,21 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
+from duologue.sessions.speech.kept_sound import KeptSound
+from duologue.turns.mouth.curve import MouthCurve
 from duologue.values.audio import SAMPLE_BYTES, samples
 from duologue.values.events import ReplyWord
+from duologue.values.mouth import MouthKey, Phone
 
 
 class SoundPiece(Struct, frozen=True):
-    """Sound to send: `words` begin in it, and `text` is what was written up to its end and not sent before."""
+    """Sound to send: `words` begin in it, and `text` is what was written up to its end and not sent before. `mouth`: all keys that are known
+    and were not sent before, also those of later sound."""
 
     pcm: bytes
     words: tuple[ReplyWord, ...]
     text: str
+    mouth: tuple[MouthKey, ...] = ()
 
 
 class TextMark(Struct, frozen=True):
@@ -31,9 +37,9 @@ class TextMark(Struct, frozen=True):
 
 
 class ReplyBuffer:
-    """What exists of a reply and was not sent yet."""
+    """What exists of a reply and was not sent yet. `mouth`: with the mouth's keys."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, *, mouth: bool = False) -> None:
         self.number = number
         self.written = ""
         self.length = 0
@@ -44,10 +50,14 @@ class ReplyBuffer:
         """All of its sound exists."""
         self.finished = False
         """All of its text exists."""
+        self.recorded: KeptSound | None = None
+        """Where all of its sound is kept besides, for who draws it."""
         self._text_sent = 0
         self._sound: deque[bytes] = deque()
         self._words: deque[ReplyWord] = deque()
         self._marks: deque[TextMark] = deque()
+        self._curve = MouthCurve() if mouth else None
+        self._keys: list[MouthKey] = []
 
     @property
     def waiting(self) -> int:
@@ -70,7 +80,17 @@ class ReplyBuffer:
         words: list[ReplyWord] = []
         while self._words and self._words[0].start < self.sent:
             words.append(self._words.popleft())
-        return SoundPiece(pcm, tuple(words), self._text())
+        return SoundPiece(pcm, tuple(words), self._text(), self.keys())
+
+    @property
+    def draws_mouth(self) -> bool:
+        """Whether phones are of use to it."""
+        return self._curve is not None
+
+    def keys(self) -> tuple[MouthKey, ...]:
+        """The keys that became known and were not sent with any sound."""
+        keys, self._keys = self._keys, []
+        return tuple(keys)
 
     def rest(self) -> str:
         """The written text that was not sent with any sound."""
@@ -84,9 +104,28 @@ class ReplyBuffer:
         text, self._text_sent = self.written[self._text_sent : end], end
         return text
 
-    def _append(self, pcm: bytes, words: Iterable[ReplyWord], marks: Iterable[TextMark]) -> None:
-        """Add sound, the words that begin in it, and where their text is shown."""
+    def _append(
+        self,
+        pcm: bytes,
+        words: Iterable[ReplyWord],
+        marks: Iterable[TextMark],
+        phones: Iterable[Phone] = (),
+    ) -> None:
+        """Add sound, the words and phones that begin in it, and where the words' text is shown."""
         self._sound.append(pcm)
         self.length += samples(pcm)
+        words = tuple(words)
         self._words.extend(words)
         self._marks.extend(marks)
+        keys = self._curve.feed(phones, self.length) if self._curve is not None else ()
+        self._keys += keys
+        if self.recorded is not None:
+            self.recorded.add(pcm, words, keys)
+
+    def _complete(self) -> None:
+        """All of its sound exists."""
+        self.complete = True
+        keys = self._curve.finish() if self._curve is not None else ()
+        self._keys += keys
+        if self.recorded is not None:
+            self.recorded.add(b"", (), keys)

@@ -55,6 +55,7 @@ async def speak(
         0,
         speaker,
         style,
+        mouth=request.mouth,
         on_change=lambda reply, words: changed.notify(),
         on_failure=lambda reply, problem: fail(problem),
     )
@@ -75,8 +76,10 @@ async def speak(
         while not failures:
             if reply.waiting:
                 piece = reply.take(PIECE)
-                await send(ReplyAudio(0, 0, piece.pcm, piece.words))
+                await send(ReplyAudio(0, 0, piece.pcm, piece.words, piece.mouth))
             elif reply.complete:
+                if keys := reply.keys():
+                    await send(ReplyAudio(0, 0, b"", (), keys))
                 break
             else:
                 await changed.wait()

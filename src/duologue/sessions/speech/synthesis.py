@@ -15,18 +15,20 @@ from duologue.engines.contracts import SpeakerEngine, SpeechChunk
 from duologue.errors import EngineFailed, Problem
 from duologue.notifier import Notifier
 from duologue.sessions.speech.clip_cache import ClipCache, VoiceStyle, spoken
+from duologue.sessions.speech.guessed_phones import phones_in_sound, phones_of_words
 from duologue.sessions.speech.reply_buffer import ReplyBuffer, SoundPiece, TextMark
 from duologue.text.speech.clause_splitter import Clause, ClauseSplitter
 from duologue.text.speech.normalise import speakable
 from duologue.text.speech.word_spans import spread_words, written_words
 from duologue.values.audio import SPOKEN_RATE, samples
 from duologue.values.events import ReplyWord
+from duologue.values.mouth import Phone
 from duologue.values.speech import VoiceSample
 
 log = logging.getLogger(__name__)
 
 AHEAD = 2 * SPOKEN_RATE
-"""Samples of unsent sound at which synthesis pauses before the next clause: two seconds."""
+"""Samples of unsent sound that are made ahead, unless somebody needs more of it at once: two seconds."""
 GIVES_UP = 3
 """Consecutive clauses that cannot be spoken before the rest is only written: the voice is down."""
 LONGEST = 256 * 1024
@@ -54,12 +56,15 @@ class SpokenReply(ReplyBuffer):
         style: VoiceStyle,
         *,
         clips: ClipCache | None = None,
+        mouth: bool = False,
         on_change: Callable[[SpokenReply, tuple[ReplyWord, ...]], None] = lambda reply, words: None,
         on_failure: Callable[[SpokenReply, Problem], None] = lambda reply, problem: None,
     ) -> None:
-        super().__init__(number)
+        super().__init__(number, mouth=mouth)
         self.clauses = 0
         """Clauses found so far."""
+        self.ahead = AHEAD
+        """Samples of unsent sound at which synthesis pauses before the next clause."""
         self._speaker = speaker
         self._style = style
         self._clips = clips
@@ -82,6 +87,11 @@ class SpokenReply(ReplyBuffer):
         if last:
             self.finished = True
             self._add_clauses(self._splitter.finish())
+        self._changed.notify()
+
+    def speak_as_it_is_taken(self) -> None:
+        """Make no more sound ahead than usual from now on."""
+        self.ahead = AHEAD
         self._changed.notify()
 
     def pause(self) -> None:
@@ -109,7 +119,7 @@ class SpokenReply(ReplyBuffer):
                     self._on_failure(self, problem)
             self._marks.append(TextMark(self.length, clause.to))
             self._on_change(self, ())
-        self.complete = True
+        self._complete()
         self._on_change(self, ())
 
     async def _try_to_speak(self, clause: Clause) -> Problem | None:
@@ -131,7 +141,7 @@ class SpokenReply(ReplyBuffer):
 
     async def _next_clause(self) -> Clause | None:
         while True:
-            if self._clauses and self.waiting < AHEAD:
+            if self._clauses and self.waiting < self.ahead:
                 return self._clauses.popleft()
             if self.finished and not self._clauses:
                 return None
@@ -152,18 +162,28 @@ class SpokenReply(ReplyBuffer):
                     untimed.append(chunk.pcm)
                     continue
                 words = written_words(chunk.words, spoken, at=clause.at, start=start)
-                self._add(b"".join((*untimed, chunk.pcm)), words)
+                phones = _later(chunk.phones, start)
+                if self.draws_mouth and not phones:
+                    phones = phones_of_words(words, self._style.language)
+                self._add(b"".join((*untimed, chunk.pcm)), words, phones)
                 untimed.clear()
         if untimed:
             pcm = b"".join(untimed)
-            self._add(pcm, spread_words(spoken, samples(pcm), at=clause.at, start=start))
+            words = spread_words(spoken, samples(pcm), at=clause.at, start=start)
+            language = self._style.language
+            self._add(pcm, words, phones_in_sound(words, pcm, start, language) if self.draws_mouth else ())
 
-    def _add(self, pcm: bytes, words: tuple[ReplyWord, ...]) -> None:
+    def _add(self, pcm: bytes, words: tuple[ReplyWord, ...], phones: Iterable[Phone]) -> None:
         # A word is shown once it has begun to sound.
-        self._append(pcm, words, (TextMark(word.start + 1, word.to) for word in words))
+        self._append(pcm, words, (TextMark(word.start + 1, word.to) for word in words), phones)
         self._on_change(self, words)
 
     def _source(self, text: str) -> AbstractAsyncContextManager[AsyncIterator[SpeechChunk]]:
         if self._clips is not None:
             return self._clips.speak(self._speaker, text, self._style)
         return spoken(self._speaker, text, self._style)
+
+
+def _later(phones: Iterable[Phone], start: int) -> list[Phone]:
+    """The phones of a clause as those of its reply, where it begins at sample `start`."""
+    return [Phone(phone.symbol, phone.start + start, phone.end + start) for phone in phones]

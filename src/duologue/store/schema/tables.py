@@ -28,7 +28,7 @@ from sqlalchemy.types import TypeDecorator, UserDefinedType
 if TYPE_CHECKING:
     from sqlalchemy import Dialect
 
-HEAD = "0009"
+HEAD = "0011"
 """The revision of this schema. Revisions are four-digit numbers, so that they can be compared as text."""
 
 metadata = MetaData(
@@ -303,8 +303,8 @@ remembered_loads = Table(
 # What admins chose for the whole server while it ran, by name.
 server_choices = _named_values("server_choices")
 
-# `key` is encrypted; `seen` are the models a server had when it was last asked; `modalities` and `outputs` what an admin said
-# that models take and give.
+# `key` is encrypted; `seen` are the models a server had when it was last asked; `modalities`, `outputs` and `formats`
+# what an admin said that models take and give, and how they write.
 upstreams = Table(
     "upstreams",
     metadata,
@@ -319,6 +319,8 @@ upstreams = Table(
     Column("created", BigInteger, nullable=False),
     Column("modalities", Plain),
     Column("outputs", Plain),
+    Column("formats", Plain),
+    Column("timeouts", Plain),
 )
 
 # Recordings of voices to speak with. `sound` is 16-bit mono PCM at 16 kHz; `statement` is what its owner agreed to at `agreed`.
@@ -335,6 +337,36 @@ custom_voices = Table(
     Column("statement", Plain, nullable=False),
     Column("agreed", BigInteger, nullable=False),
     Column("created", BigInteger, nullable=False),
+)
+
+# Faces that people brought. `landmarks` is JSON, of a picture that is marked; `statement` is what its owner agreed to at `agreed`.
+avatars = Table(
+    "avatars",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("user", Text, nullable=False, index=True),
+    Column("name", Plain, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("mime", Text, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("width", Integer, nullable=False),
+    Column("height", Integer, nullable=False),
+    Column("landmarks", Text),
+    Column("shared", Boolean, nullable=False),
+    Column("has_preview", Boolean, nullable=False),
+    Column("statement", Plain, nullable=False),
+    Column("agreed", BigInteger, nullable=False),
+    Column("created", BigInteger, nullable=False),
+)
+
+# The bytes of an avatar ("file") and its small picture ("preview"), beside the rows that lists read.
+avatar_files = Table(
+    "avatar_files",
+    metadata,
+    Column("avatar", ForeignKey("avatars.id", ondelete="CASCADE"), primary_key=True),
+    Column("part", Text, primary_key=True),
+    Column("data", LargeBinary, nullable=False),
 )
 
 # `ended` is empty while it runs. The files are in the data folder, under the id.

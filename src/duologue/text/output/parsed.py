@@ -11,8 +11,9 @@ from itertools import count
 
 import msgspec
 
-from duologue.text.output.channels import ChannelSplitter, ReasoningTags
-from duologue.text.toolcalls import tool_format
+from duologue.text.output.channels import ChannelSplitter
+from duologue.text.output.reasoning_tags import ReasoningTags
+from duologue.text.toolcalls.catalogue import tool_format
 from duologue.text.toolcalls.json_values import is_json
 from duologue.values.events import Delta, ReasoningDelta, TextDelta
 from duologue.values.messages import Tool, ToolCall
@@ -97,7 +98,11 @@ def parse_to_json(
 ) -> str:
     """The result of parse() as one line of JSON, in which arguments are exactly the characters the model wrote: a
     number too long for a float keeps its digits, and a repeated key stays repeated."""
-    reply = parse_reply(raw, format, start_in_reasoning, chunk, tools)
+    return reply_to_json(parse_reply(raw, format, start_in_reasoning, chunk, tools))
+
+
+def reply_to_json(reply: ParsedReply) -> str:
+    """A reply as parse_to_json() writes it."""
     calls = [
         {
             "name": call.name,

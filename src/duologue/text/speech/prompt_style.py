@@ -45,7 +45,10 @@ _STYLES = {
 }
 
 
-def spoken_style(language: str = "en") -> str:
-    """The part of the system prompt that asks for a reply suited to speech, in `language` (a BCP 47 tag) if available, else in
-    English."""
-    return _STYLES.get(language.lower().partition("-")[0], _STYLES["en"])
+def spoken_style(language: str = "") -> str:
+    """The part of the system prompt that asks for a reply suited to speech, in `language` (a BCP 47 tag). A language without a text
+    here is named in English; without a language, the text is English and names none."""
+    style = _STYLES.get(language.lower().partition("-")[0])
+    if style is not None:
+        return style
+    return f"{_STYLES['en']} Answer in the language {language}." if language else _STYLES["en"]

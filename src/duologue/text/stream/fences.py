@@ -11,7 +11,18 @@ meant? The rules are CommonMark's, applied to a stream:
 
 from __future__ import annotations
 
+import re
+from typing import Literal
+
+Place = Literal["text", "code", "block", "undecided"]
+"""Within a line of text; within inline code or the opening line of a fenced block; within the block, where only a line that
+closes it counts; or at a line's beginning or after marks, where the next characters decide."""
 INDENT = " \t\r>"
+_LINE = rf"[{INDENT}]*(?:{{mark}}|\Z)"
+LATER_LINES = {mark: re.compile("\n" + _LINE.format(mark=mark)) for mark in "`~"}
+"""A later line that may close a fence of these marks, or that has nothing but indentation so far."""
+ANY_LINE = {mark: re.compile(r"(?:\A|\n)" + _LINE.format(mark=mark)) for mark in "`~"}
+"""The same, for a text that begins where a line does."""
 
 
 class CodeSpans:
@@ -43,15 +54,48 @@ class CodeSpans:
         self._run, self._run_size, self._run_blank = "", 0, False
 
     @property
-    def transparent(self) -> bool:
-        """Whether text without backticks, tildes and line ends would change nothing."""
-        return not (self._blank or self._run or self._closing)
+    def place(self) -> Place:
+        """What the next character is in."""
+        if self._run or self._closing:
+            return "undecided"
+        if self._fence and not self._opening:
+            return "block"
+        if self._blank:
+            return "undecided"
+        return "code" if self._fence or self._inline else "text"
+
+    @property
+    def at_line_start(self) -> bool:
+        """Whether the next character would be the first of its line, outside a fence."""
+        self._end_run()
+        return self._blank and not self._fence
 
     @property
     def inside(self) -> bool:
         """Whether the next character, unless it is a backtick or a tilde, is in code."""
         self._end_run()
         return bool(self._fence or self._inline)
+
+    @property
+    def line_begun(self) -> bool:
+        """Whether the line has more than indentation."""
+        return not self._blank
+
+    def pass_block(self, text: str) -> bool:
+        """Take any text in the place "block". False, and nothing is taken, if it has a line that may
+        close the block."""
+        found = (ANY_LINE if self._blank else LATER_LINES)[self._fence].search(text)
+        if found is None:
+            self._blank = False
+            return True
+        if text[found.end() - 1] == self._fence:
+            return False
+        self._blank = True
+        return True
+
+    def continues(self, mark: str) -> bool:
+        """Whether `mark`, a backtick or a tilde, would be more of the run that ends the text."""
+        return self._run == mark
 
     def text(self, stretch: str) -> None:
         """A stretch without backticks, tildes and line ends."""

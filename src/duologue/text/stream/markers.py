@@ -10,17 +10,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+NEVER = r"(?!)"
+"""A pattern that matches nothing."""
+
 
 class Markers:
     """Non-empty words. Where two begin at the same place, the longer one wins."""
 
-    __slots__ = ("_first_characters", "_longest", "pattern", "words")
+    __slots__ = ("_beginnings", "_find_first", "_first_characters", "_longest", "pattern", "words")
 
     def __init__(self, words: Iterable[str]) -> None:
         self.words = tuple(sorted({word for word in words if word}, key=lambda word: (-len(word), word)))
         self.pattern = re.compile("|".join(map(re.escape, self.words)) or NEVER)
         self._first_characters = frozenset(word[0] for word in self.words)
+        first_characters = re.escape("".join(sorted(self._first_characters)))
+        self._find_first = re.compile(f"[{first_characters}]" if first_characters else NEVER).search
         self._longest = max(map(len, self.words), default=0)
+        self._beginnings = frozenset(word[:size] for word in self.words for size in range(len(word)))
 
     @property
     def first_characters(self) -> str:
@@ -34,20 +40,15 @@ class Markers:
 
     def begins(self, text: str, index: int) -> bool:
         """Whether the text from `index` to its end may still become a marker."""
-        if len(text) - index >= self._longest:
-            return False
-        tail = text[index:]
-        return any(len(word) > len(tail) and word.startswith(tail) for word in self.words)
+        return len(text) - index < self._longest and text[index:] in self._beginnings
 
     def hold(self, text: str) -> int:
         """Where the longest end of `text` begins that may still become a marker; the length of `text` if none may."""
         # A marker that begins earlier than its length before the end would be complete already.
-        first_characters = self._first_characters
-        for index in range(max(0, len(text) - self._longest + 1), len(text)):
-            if text[index] in first_characters and self.begins(text, index):
+        first = self._find_first(text, max(0, len(text) - self._longest + 1))
+        while first is not None:
+            index = first.start()
+            if self.begins(text, index):
                 return index
+            first = self._find_first(text, index + 1)
         return len(text)
-
-
-NEVER = r"(?!)"
-"""A pattern that matches nothing."""

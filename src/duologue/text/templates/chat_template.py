@@ -20,12 +20,14 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
+from hashlib import sha256
+from types import MappingProxyType
 from typing import Any
 
-from jinja2 import Template, TemplateError, TemplateSyntaxError, meta
+from jinja2 import Template, TemplateError, TemplateSyntaxError, meta, nodes
 
 from duologue.errors import BadRequest, Problem, Unsupported
-from duologue.text.output.channels import ReasoningTags
+from duologue.text.output.reasoning_tags import ReasoningTags, template_tags
 from duologue.text.templates.prompt_request import (
     TEMPLATE_ERROR,
     PromptRequest,
@@ -33,7 +35,7 @@ from duologue.text.templates.prompt_request import (
     TemplateFacts,
 )
 from duologue.text.templates.sandbox import BUDGET, Budget, Sandbox, VerbatimObject, check_size
-from duologue.text.toolcalls import guess_tool_format
+from duologue.text.toolcalls.catalogue import guess_tool_format
 from duologue.values.messages import Message, Tool
 
 SOURCE = 1_000_000
@@ -41,23 +43,19 @@ SOURCE = 1_000_000
 WORDS = 500
 """Characters of a template's own words that an error quotes."""
 
+MAX_STOPS = 16
+"""Stop strings that a template may set, as many as a request."""
+
 THINKING_VARIABLES = ("enable_thinking", "thinking")
 """Names of the switch: most templates use the first, DeepSeek and Granite the second."""
-
-KNOWN_TAGS = (
-    ReasoningTags("<think>", "</think>"),
-    ReasoningTags("<seed:think>", "</seed:think>"),
-    ReasoningTags("<mm:think>", "</mm:think>"),
-    ReasoningTags("[THINK]", "[/THINK]"),
-    ReasoningTags("◁think▷", "◁/think▷"),
-    ReasoningTags("<|START_THINKING|>", "<|END_THINKING|>"),
-    ReasoningTags("<|inner_prefix|>", "<|inner_suffix|>"),
-)
 
 TYPED_PARTS = re.compile(r"""\.type\b|\[\s*['"]type['"]\s*\]|\.get\(\s*['"]type['"]""")
 """How a template reads the type of a part."""
 PROBE = "Ping"
 """The content of a message with which a template is tried."""
+
+MISTRAL_CALLS = "[TOOL_CALLS]"
+MISTRAL_ID = re.compile("[a-zA-Z0-9]{9}")
 
 CONTROL_MARKER = re.compile(
     r"<\|[^|<>\s]{1,40}\|>|<｜[^｜<>\s]{1,40}｜>|<(?:start|end)_of_turn>|\[/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|AVAILABLE_TOOLS)\]"
@@ -67,7 +65,8 @@ CONTROL_MARKER = re.compile(
 
 
 class ChatTemplate:
-    """The template of one model, compiled once. `bos` and `eos` are the texts of those tokens.
+    """The template of one model, compiled once. `bos` and `eos` are the texts of those tokens, `special` those of others by the name
+    that templates know them by (`pad_token`).
 
     `control`: the model's control markers, neutralised in text of users and tools; None takes those in the template's
     source, an empty sequence switches this off. Raises Unsupported (`template_error`) if the template does not
@@ -75,7 +74,13 @@ class ChatTemplate:
     """
 
     def __init__(
-        self, source: str, *, bos: str = "", eos: str = "", control: Sequence[str] | None = None
+        self,
+        source: str,
+        *,
+        bos: str = "",
+        eos: str = "",
+        special: Mapping[str, str] = MappingProxyType({}),
+        control: Sequence[str] | None = None,
     ) -> None:
         if len(source) > SOURCE:
             raise Unsupported(
@@ -83,10 +88,13 @@ class ChatTemplate:
                 code=TEMPLATE_ERROR,
             )
         self.source, self.bos, self.eos = source, bos, eos
+        self._special = {**special, "bos_token": bos, "eos_token": eos}
         sandbox = Sandbox()
         try:
             self._template: Template = sandbox.from_string(source)
-            self._variables = frozenset(meta.find_undeclared_variables(sandbox.parse(source)))
+            tree = sandbox.parse(source)
+            self._variables = frozenset(meta.find_undeclared_variables(tree))
+            self.stop_strings = _stop_strings(tree)
         except TemplateSyntaxError as error:
             raise Unsupported(
                 f"The model's chat template cannot be read: line {error.lineno}: {_quoted(error.message)}",
@@ -111,7 +119,9 @@ class ChatTemplate:
     @property
     def facts(self) -> TemplateFacts:
         """What the model can do."""
-        return TemplateFacts(self.takes_tools, self.tool_format, self.thinking_switch, self.reasoning)
+        return TemplateFacts(
+            self.takes_tools, self.tool_format, self.thinking_switch, self.reasoning, self.stop_strings
+        )
 
     @cached_property
     def typed(self) -> bool:
@@ -123,8 +133,7 @@ class ChatTemplate:
     def _shows(self, content: object) -> bool:
         """Whether the content of a user's message comes through."""
         names = {
-            "bos_token": self.bos,
-            "eos_token": self.eos,
+            **self._special,
             "messages": [{"role": "user", "content": content}],
             "tools": None,
             "add_generation_prompt": True,
@@ -157,10 +166,7 @@ class ChatTemplate:
     @property
     def reasoning(self) -> ReasoningTags | None:
         """The markers that the template puts around thoughts; None if it has none."""
-        for tags in KNOWN_TAGS:
-            if tags.start in self.source or tags.end in self.source:
-                return tags
-        return None
+        return template_tags(self.source)
 
     def prompt(self, request: PromptRequest, now: datetime) -> RenderedPrompt:
         """The prompt of `request`, once or twice as its form asks. Raises as `render` and `render_open`."""
@@ -244,7 +250,7 @@ class ChatTemplate:
     ) -> str:
         if self.typed:
             messages = [{**message, "content": _typed(message["content"])} for message in messages]
-        names: dict[str, Any] = {"bos_token": self.bos, "eos_token": self.eos, **variables}
+        names: dict[str, Any] = {**self._special, **variables}
         if thinking is not None:
             names["enable_thinking"] = thinking
             if "thinking" in self._variables:
@@ -291,16 +297,38 @@ class ChatTemplate:
             fields["tool_calls"] = [
                 {
                     "type": "function",
-                    "id": call.id,
+                    "id": self._id(call.id),
                     "function": {"name": call.name, "arguments": _object(call.arguments)},
                 }
                 for call in message.tool_calls
             ]
         if message.tool_call_id is not None:
-            fields["tool_call_id"] = self.neutral(message.tool_call_id)
+            fields["tool_call_id"] = self.neutral(self._id(message.tool_call_id))
             if message.name is None and message.tool_call_id in names:
                 fields["name"] = names[message.tool_call_id]
         return fields
+
+    def _id(self, id: str) -> str:
+        """A call's id as the template accepts it: Mistral's raise an error for any but nine letters and digits, which only calls
+        of its own models have."""
+        if MISTRAL_CALLS not in self.source or MISTRAL_ID.fullmatch(id):
+            return id
+        return sha256(id.encode(errors="surrogatepass")).hexdigest()[:9]
+
+
+def _stop_strings(tree: nodes.Template) -> tuple[str, ...]:
+    """What a template sets as `stop_strings`: texts written out in it, outside of conditions and loops."""
+    stops: object = ()
+    for node in tree.body:
+        if not isinstance(node, nodes.Assign) or not isinstance(node.node, nodes.Expr):
+            continue
+        if getattr(node.target, "name", "") == "stop_strings":
+            try:
+                stops = node.node.as_const()
+            except nodes.Impossible:
+                continue
+    texts = (stops,) if isinstance(stops, str) else stops if isinstance(stops, list | tuple) else ()
+    return tuple(text for text in texts if isinstance(text, str) and text)[:MAX_STOPS]
 
 
 def in_call_order(messages: Sequence[Message]) -> list[Message]:

@@ -9,7 +9,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from duologue.text.output.channels import ReasoningTags
+from duologue.text.output.reasoning_tags import ReasoningTags
+from duologue.text.output.reply_format import ReplyFormat
 from duologue.values.messages import Message, Tool
 
 TEMPLATE_ERROR = "template_error"
@@ -33,10 +34,11 @@ class PromptRequest(Struct, frozen=True):
 
 class RenderedPrompt(Struct, frozen=True):
     """`text` is the prompt. `head` is the prompt without the generation prompt where both were asked for, otherwise the
-    same text."""
+    same text. `format`: how the reply to it is written; None where the card and the template of the model say so."""
 
     text: str
     head: str
+    format: ReplyFormat | None = None
 
 
 class TemplateFacts(Struct, frozen=True):
@@ -50,3 +52,10 @@ class TemplateFacts(Struct, frozen=True):
     """Whether thinking can be switched on and off."""
     reasoning: ReasoningTags | None
     """The markers that it puts around thoughts; None if it has none."""
+    stop_strings: tuple[str, ...] = ()
+    """Texts at which a reply ends, as the template itself sets them."""
+
+    @property
+    def thoughts(self) -> str:
+        """The marker that opens a thought; "" if there is none."""
+        return self.reasoning.start if self.reasoning is not None else ""

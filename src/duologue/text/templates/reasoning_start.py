@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from duologue.text.output.channels import ReasoningTags
+from duologue.text.output.reasoning_tags import ReasoningTags
 
 WINDOW = 256
 """Characters that may follow an opening marker that still counts."""
@@ -22,9 +22,14 @@ def starts_in_reasoning(prompt: str, tags: ReasoningTags | None, without: str | 
         return False
     if without is not None and prompt.startswith(without):
         added = prompt[len(without) :]
-        return added.rfind(tags.start) > added.rfind(tags.end)
-    opened = prompt.rfind(tags.start)
-    if opened <= prompt.rfind(tags.end):
+        return _last(added, tags.starts)[0] > _last(added, tags.ends)[0]
+    opened, behind = _last(prompt, tags.starts)
+    if opened <= _last(prompt, tags.ends)[0]:
         return False
-    behind = prompt[opened + len(tags.start) :]
     return len(behind) <= WINDOW and OTHER_TAG.search(behind) is None
+
+
+def _last(text: str, words: tuple[str, ...]) -> tuple[int, str]:
+    """Where the last of these words begins, and the text after it; -1 if there is none."""
+    at, word = max((text.rfind(word), word) for word in words)
+    return at, text[at + len(word) :]

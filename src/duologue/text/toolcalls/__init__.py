@@ -1,21 +1,25 @@
-"""How model families write tool calls: the contract of a format, and the table of formats.
+"""How model families write tool calls: the contract of a format.
 
-A new format is one new file here and one row in `TOOL_FORMATS`. It names the markers that open a region of calls and
-creates a scanner for the region. `text/output/channels.py` finds the marker, passes the region to the scanner and
-takes what follows it. Formats that wrap JSON share `json_calls.py`. A format is imported when it is first used.
+A new format is one new file in the package of its kind and one row in `catalogue.py`. It names the markers that open a
+region of calls and creates a scanner for the region. `text/output/channels.py` finds the marker, passes the region to
+the scanner and takes what follows it. Formats that write JSON share `json_calls.py` and `json_values.py`; those that
+write plain values share `parameter_values.py`, and if each value is between tags, `tagged_calls.py`.
 """
 
 from __future__ import annotations
 
+import re
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from importlib import import_module
-from typing import Protocol
+from itertools import chain
+from typing import Literal, Protocol
 
-from msgspec import Struct
-
-from duologue.errors import BadRequest
-from duologue.text.toolcalls.schema_grammar import JsonGrammar
+from duologue.text.grammars.schema_grammar import JsonGrammar
+from duologue.text.stream.held_text import HeldText
 from duologue.values.messages import Tool
+
+CONTROL_TOKEN = re.compile(r"<\|[^|<>\s]{1,40}\|>|<｜[^｜<>]{1,40}｜>")
+"""What looks like a control token within a longer marker."""
 
 
 class ToolCallSink(Protocol):
@@ -38,6 +42,10 @@ class ToolCallSink(Protocol):
         first, including the opening marker."""
         ...
 
+    def enter(self, channel: Literal["content", "reasoning"]) -> None:
+        """What follows the region belongs to this channel. For formats of messages (`ToolFormat.frames`) alone."""
+        ...
+
 
 class ToolCallScanner(Protocol):
     """Reads one region of calls, from after its opening marker. Where its input is cut into pieces makes no
@@ -49,6 +57,11 @@ class ToolCallScanner(Protocol):
         as well."""
         ...
 
+    @property
+    def pending(self) -> HeldText | None:
+        """What it has read and not passed on, and why; None if nothing. Asked only where a reply is traced."""
+        ...
+
     def feed(self, text: str) -> str | None:
         """None while the region continues; once it is over, the text after it (perhaps "")."""
         ...
@@ -58,78 +71,70 @@ class ToolCallScanner(Protocol):
         ...
 
 
-class ToolFormat(Protocol):
+class QuickScanner(ABC):
+    """A scanner with a shorter way for most pieces of long arguments, for speed alone."""
+
+    @abstractmethod
+    def take(self, text: str) -> str | None:
+        """The piece of the open call's arguments that `text` is as a whole; the sink is not told. None, and nothing is
+        taken, where it has to be read: `feed` decides then."""
+
+
+class ToolFormat(ABC):
     """How one model family writes calls."""
 
-    @property
-    def starts(self) -> tuple[str, ...]:
-        """Markers that open a region of calls. None begins with a backtick, a tilde or a line end."""
-        ...
+    starts: tuple[str, ...] = ()
+    """Markers that open a region of calls. None begins with a backtick, a tilde or a line end."""
+    ends: tuple[str, ...] = ()
+    """Markers that close one. They are dropped where they occur alone in text."""
+    line_starts: tuple[str, ...] = ()
+    """Words that open a region only as the first text of a line outside code: for families without a marker of their
+    own, such as `{`. They may be a fence. Their scanners take a call only of a tool that is offered."""
+    in_reasoning: bool = False
+    """Whether a region may open inside reasoning, which it then ends."""
+    quotable: bool = True
+    """Whether a marker inside code is a quotation. Not where every message has markers, since a reply in which a fence
+    stays open would lose all that follows."""
+    inner: tuple[str, ...] = ()
+    """Markers inside a region that a tokenizer may treat as control tokens. Those within `starts` and `ends` need no mention."""
+    opening: str = ""
+    """The beginning of a region that the family's prompts leave open, where they do."""
+    frames: bool = False
+    """Whether every message of a reply has markers: then the format is used for replies without tools as well, with no
+    tools, and must read no calls then."""
 
     @property
-    def ends(self) -> tuple[str, ...]:
-        """Markers that close one. They are dropped where they occur alone in text."""
-        ...
+    def trigger(self) -> str:
+        """The text that begins a call and nothing else, from which on a grammar may hold a reply; "" if there is none."""
+        return self.starts[0] if self.starts else ""
 
-    @property
-    def in_reasoning(self) -> bool:
-        """Whether a region may open inside reasoning, which it then ends."""
-        ...
-
+    @abstractmethod
     def scanner(self, start: str, sink: ToolCallSink, tools: Sequence[Tool]) -> ToolCallScanner:
-        """A scanner for the region that `start` opened."""
-        ...
+        """A scanner for the region that `start` opened: one of `starts` or `line_starts`, or what `opened` returned."""
 
+    @abstractmethod
     def calls(self, tools: Sequence[Tool], grammar: JsonGrammar, shaped: bool) -> str:
-        """Add the rule of one call of these tools with its markers to a grammar; it begins with the first of `starts`.
-        `shaped`: their arguments have the shape of the schemas."""
-        ...
+        """Add the rule of one call of these tools with its markers to a grammar; it may begin with `trigger`. `shaped`: their arguments have the shape of the schemas."""
 
+    def several_calls(self, tools: Sequence[Tool], grammar: JsonGrammar, shaped: bool) -> str:
+        """Add the rule of one or more calls: one region after another, unless a format writes them all in one."""
+        call = self.calls(tools, grammar, shaped)
+        return grammar.add("calls", f"{call} (space {call})*")
 
-class ToolFormatEntry(Struct, frozen=True):
-    """A row of the table. A chat template uses this format if it contains all of `marks` and none of `unless`."""
+    def triggered_calls(
+        self, tools: Sequence[Tool], grammar: JsonGrammar, shaped: bool, several: bool
+    ) -> str:
+        """Add the rule of what follows text and begins with `trigger`: one or several calls. Not the same where a header comes
+        before the trigger."""
+        return (self.several_calls if several else self.calls)(tools, grammar, shaped)
 
-    module: str
-    marks: tuple[str, ...] = ()
-    unless: tuple[str, ...] = ()
+    def opened(self, added: str) -> str:
+        """The beginning of the region that the prompt leaves open, given what the template added for the reply; "" if
+        it leaves none open."""
+        return self.opening if self.opening and added.rstrip().endswith(self.opening) else ""
 
-    def written_by(self, template: str) -> bool:
-        return (
-            bool(self.marks)
-            and all(mark in template for mark in self.marks)
-            and not any(mark in template for mark in self.unless)
-        )
-
-
-# Each module holds FORMAT, a ToolFormat.
-TOOL_FORMATS: dict[str, ToolFormatEntry] = {
-    "hermes": ToolFormatEntry(
-        "duologue.text.toolcalls.hermes",
-        ("<tool_call>", "arguments"),
-        ("<function=", "<arg_key>", "<parameter=", "<tool_sep"),
-    ),
-    "qwen": ToolFormatEntry("duologue.text.toolcalls.hermes"),
-    "qwen3_xml": ToolFormatEntry(
-        "duologue.text.toolcalls.qwen3_xml", ("<tool_call>", "<function=", "<parameter="), ("<arg_key>",)
-    ),
-    "qwen3_coder": ToolFormatEntry("duologue.text.toolcalls.qwen3_xml"),
-}
-
-
-def tool_format(name: str) -> ToolFormat:
-    """The format of this name. Raises BadRequest, listing the known names, if there is none."""
-    known = TOOL_FORMATS.get(name)
-    if known is None:
-        names = ", ".join(sorted(TOOL_FORMATS))
-        raise BadRequest(
-            f"There is no tool-call format called {name!r}. Known: {names}.",
-            code="unknown_tool_format",
-            param="format",
-        )
-    found: ToolFormat = import_module(known.module).FORMAT
-    return found
-
-
-def guess_tool_format(template: str) -> str:
-    """The name of the format in a chat template's source; "" if none is recognised."""
-    return next((name for name, known in TOOL_FORMATS.items() if known.written_by(template)), "")
+    @property
+    def preserved(self) -> tuple[str, ...]:
+        """All that has to be generated as text although a tokenizer may treat it as control tokens."""
+        words = (*self.starts, *self.ends, *self.inner)
+        return tuple(dict.fromkeys((*words, *chain.from_iterable(map(CONTROL_TOKEN.findall, words)))))

@@ -7,6 +7,7 @@ the value as a whole is JSON is checked once, at its end (`is_json`). Markers st
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
 from typing import Literal
 
@@ -31,10 +32,12 @@ def is_json(text: str) -> bool:
 
 
 @cache
-def _stops(first_characters: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """The characters to look at outside strings, and those that end a number or a literal."""
+def _stops(first_characters: str) -> tuple[re.Pattern[str], re.Pattern[str], Callable[[str], list[str]]]:
+    """The characters to look at outside strings, those that end a number or a literal, and all characters and escapes
+    that count somewhere in an object or an array."""
     halts = re.escape(first_characters)
-    return re.compile(rf'["{{}}\[\]{halts}]'), re.compile(rf"[,}}\]\s{halts}]")
+    marks = re.compile(rf'\\.|["\\{{}}\[\]\x00-\x1f{halts}]', re.DOTALL)
+    return re.compile(rf'["{{}}\[\]{halts}]'), re.compile(rf"[,}}\]\s{halts}]"), marks.findall
 
 
 class ValueScanner:
@@ -50,6 +53,7 @@ class ValueScanner:
         "_escaped",
         "_first_characters",
         "_halts",
+        "_marks",
         "_scalar",
         "_scalar_stop",
         "_string",
@@ -61,9 +65,36 @@ class ValueScanner:
         self.state: State = "more"
         """"done": the value ended where the scan stopped; "halted": a marker is there, outside a string."""
         self._halts, self._first_characters = halts, halts.first_characters
-        self._structure, self._scalar_stop = _stops(self._first_characters)
+        self._structure, self._scalar_stop, self._marks = _stops(self._first_characters)
         self._begun = self._string = self._escaped = self._scalar = False
         self._depth = 0
+
+    def follow(self, text: str) -> bool:
+        """Take `text` as a whole where it is copied as it is and the value goes on after it. False, and nothing is taken,
+        where that needs a closer look."""
+        depth, string = self._depth, self._string
+        if not depth or self._escaped:
+            return False
+        if string and STRING_STOP.search(text) is None:
+            return True
+        for mark in self._marks(text):
+            if string:
+                if mark == '"':
+                    string = False
+                elif mark < " " or mark == "\\":
+                    return False
+            elif mark == '"':
+                string = True
+            elif mark[0] == "\\" or mark in self._first_characters:
+                return False
+            elif mark in "{[":
+                depth += 1
+            elif mark in "}]":
+                depth -= 1
+                if depth == 0:
+                    return False
+        self._depth, self._string = depth, string
+        return True
 
     def scan(self, text: str, at: int) -> tuple[str, int]:
         """The value's text from `at` on, and where it stops: at the end of `text` or, in the state "more", before an

@@ -1,6 +1,6 @@
 """Arguments that models write as plain text, one parameter at a time, as JSON: what the schema of a parameter says about it.
 
-Used by formats that write no JSON (`qwen3_xml.py`). A text parameter can be passed on while it is written, since whatever it is,
+Used by formats that write no JSON (`tagged_calls.py`). A text parameter can be passed on while it is written, since whatever it is,
 it is a string; any other has to be read as a whole.
 """
 

@@ -29,6 +29,7 @@ from duologue.turns.facts import (
 )
 from duologue.turns.interruption import ACKNOWLEDGING
 from duologue.turns.native.unit_decisions import (
+    Announced,
     BeginReply,
     CutUnit,
     EndTurn,
@@ -97,6 +98,8 @@ class UnitDecider:
         """Where the last turn ended."""
         self._answerable: int | None = None
         """The turn that a model which is told to speak has not answered yet."""
+        self._announced = 0
+        """Sentences of the session that wait to be said."""
         self._answer_from = 0
         """Where its speech ended: a unit that ends before has not all of it."""
         self._reply: _Reply | None = None
@@ -152,6 +155,9 @@ class UnitDecider:
                 self._pass(end, force_listen)
             case UnitSpoke(speaks):
                 self._spoke(speaks)
+            case Announced():
+                self._announced += 1
+                self._out.append(CutUnit(anyway=True))
         self._settle()
         self._show()
         return self._out
@@ -292,6 +298,9 @@ class UnitDecider:
             passing: UnitPassing = "model" if self._decides else "withhold"
         elif reply is not None:
             passing = "model" if self._decides else "speak"
+        elif self._announced and not forced and self._turn is None and self._speech.phase == "quiet":
+            passing = "speak"
+            self._announce()
         elif self._decides:
             passing = "listen" if forced else "model"
         elif forced or self._answerable is None or self._turn is not None or end < self._answer_from:
@@ -314,6 +323,13 @@ class UnitDecider:
             return
         self._end_turn(self._now)
         self._begin(self._answerable if self._answerable is not None else self._next_turn - 1)
+
+    def _announce(self) -> None:
+        """Begin a reply that says a sentence of the session. A turn that waits for its answer gets it after that."""
+        self._announced -= 1
+        answerable = self._answerable
+        self._begin(self._next_turn - 1)
+        self._passed, self._answerable = self.reply, answerable
 
     def _begin(self, turn: int) -> None:
         reply = _Reply(self._next_reply)

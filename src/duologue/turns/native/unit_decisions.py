@@ -45,6 +45,10 @@ class UnitSpoke(Struct, frozen=True):
     speaks: bool
 
 
+class Announced(Struct, frozen=True):
+    """The model has a sentence of the session to say: once neither side speaks, it is told to."""
+
+
 UnitFact = (
     Frame
     | PushToTalk
@@ -55,6 +59,7 @@ UnitFact = (
     | PlaybackProgress
     | UnitDue
     | UnitSpoke
+    | Announced
 )
 
 # ---- decisions

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from duologue.errors import BadRequest, TooLarge
 from duologue.values import call_events
+from duologue.values.avatars import VideoMode
 from duologue.values.call_events import CallControl, CallSetup
 from duologue.values.messages import ImagePart, Tool
 from duologue.wire import media_parts
@@ -40,6 +41,8 @@ class StartBody(Body):
     interruptible: bool = True
     mode: Literal["open", "hold"] = "open"
     record: bool = False
+    video: VideoMode | None = None
+    avatar: str = Field(default="", max_length=128)
     tools: list[ToolBody] = Field(default_factory=list, max_length=128)
 
 
@@ -99,6 +102,10 @@ class StartCall(Struct, frozen=True):
     record: bool = False
     units: bool = False
     """The client wants the figures of each unit, in a call that its model holds by itself."""
+    video: VideoMode | None = None
+    """How it wants replies to be sent; None: as the server has it."""
+    avatar: str = ""
+    """Whose face it wants to see; empty: the server's default."""
 
 
 class InterruptCall(Struct, frozen=True):
@@ -225,6 +232,7 @@ def _start(body: StartBody, limits: RequestLimits) -> StartCall:
         interruptible=body.interruptible,
         greeting=body.greeting,
         listens=body.mode == "open",
+        mouth="mouth" in body.features,
     )
     return StartCall(
         setup,
@@ -235,6 +243,8 @@ def _start(body: StartBody, limits: RequestLimits) -> StartCall:
         body.unknown(),
         body.record,
         "units" in body.features,
+        body.video,
+        body.avatar,
     )
 
 

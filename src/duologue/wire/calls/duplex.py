@@ -79,6 +79,7 @@ class PrepareBody(Body):
     speed: float = Field(default=1.0, ge=0.25, le=4.0)
     language: str = Field(default="", max_length=35)
     record: bool | None = None
+    mouth: bool = False
     max_slice_nums: int | None = Field(default=None, ge=1, le=MAX_SLICES)
     config: dict[str, Any] = Field(default_factory=dict)
 
@@ -112,7 +113,8 @@ class PauseBody(Body):
 
 
 class Prepare(Struct, frozen=True):
-    """The setup of the session. `recording`: the voice to speak like; `record`: whether the session is recorded, None: as it is;
+    """The setup of the session. `recording`: the voice to speak like; `record`: whether the session is recorded, None: as it is; `mouth`:
+    results have the mouth's keys;
     `ignored` names the fields that are not applied, `native` those that only a model applies which holds the session by itself, with
     `omni`."""
 
@@ -127,6 +129,7 @@ class Prepare(Struct, frozen=True):
     record: bool | None = None
     native: tuple[str, ...] = ()
     omni: OmniSetup = OmniSetup()
+    mouth: bool = False
 
 
 class DuplexChunk(Struct, frozen=True):
@@ -238,6 +241,7 @@ def _prepare(body: PrepareBody, limits: RequestLimits) -> Prepare:
             window=own.sliding_window,
             max_slices=own.max_slice_nums,
         ),
+        body.mouth,
     )
 
 
@@ -363,6 +367,8 @@ def result_message(result: ChunkResult, seconds: float, now: float) -> str:
         fields["held"] = True
     if result.reply is not None:
         fields["reply_id"] = result.reply
+    if result.first is not None:
+        fields |= {"first_sample": result.first, "mouth": result.mouth}
     turn = result.turn
     if result.transcripts:
         fields["transcript"] = " ".join(heard.text for heard in result.transcripts)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import msgspec
+
 from duologue.errors import Problem
 from duologue.values import call_events
 from duologue.values.audio import SPOKEN_RATE, samples
@@ -16,6 +18,12 @@ from duologue.values.call_events import CallEvent
 from duologue.values.conversations import CLIENT, Approval, Decision, StoredMessage, ToolCallRecord
 from duologue.values.events import Queued
 from duologue.values.messages import ToolCall
+from duologue.wire.calls.video_messages import (
+    OFF,
+    speaking_clip_message,
+    video_mode_message,
+    video_segment_message,
+)
 from duologue.wire.sound import caption, json_text
 
 FRAMES_KEPT = 4096
@@ -28,11 +36,19 @@ STALE = (
     call_events.ReplyAudio,
     call_events.ReplyAudioEnded,
     call_events.ReplyText,
+    call_events.SpeakingClip,
     call_events.Hold,
     call_events.Resume,
     call_events.State,
 )
 """Events that are stale in a later epoch. The others, such as what was said and heard, stay true."""
+
+
+def _stale(event: CallEvent) -> bool:
+    """Whether this event of an older epoch is not to be sent. Pictures of the avatar at rest belong to no reply."""
+    return isinstance(event, STALE) or (
+        isinstance(event, call_events.VideoSegment) and event.reply is not None
+    )
 
 
 def error_message(problem: Problem, epoch: int = 0) -> str:
@@ -150,11 +166,6 @@ def state_message(state: call_events.CallState, epoch: int = 0) -> str:
     return json_text({"type": "status", "epoch": epoch, "state": state})
 
 
-def video_mode_message(enabled: bool = False) -> str:
-    """Whether replies are sent as video clips (`speaking_clip`) instead of sound."""
-    return json_text({"type": "video_mode", "epoch": 0, "enabled": enabled})
-
-
 class VoiceEncoder:
     """Encodes the events of one call as text and binary frames, in order; a `gateway.calls.dialect.Dialect`.
 
@@ -166,6 +177,8 @@ class VoiceEncoder:
         self.epoch = 0
         self.units = False
         """Whether the client is sent the figures of each unit."""
+        self.video = OFF
+        """What the client was told of video last."""
         self._next = 0
         # A binary frame does not name its reply: it belongs to the one of the last `audio_start`. A reply that another one cut
         # in front of is therefore started again when it continues; `_lengths` are the samples sent of every unfinished reply.
@@ -178,17 +191,18 @@ class VoiceEncoder:
 
     def encode(self, events: Iterable[CallEvent]) -> list[str | bytes]:
         """The frames of these events."""
-        batch = [
-            event
-            for event in events
-            if not isinstance(event, call_events.TranscriptText | call_events.CallSessionEnded)
-        ]
+        batch = [event for event in events if not isinstance(event, call_events.TaskEvent)]
         self.epoch = max([self.epoch, *(event.epoch for event in batch)])
         frames: list[str | bytes] = []
         for event in batch:
-            if event.epoch == self.epoch or not isinstance(event, STALE):
+            if event.epoch == self.epoch or not _stale(event):
                 frames.extend(self._one(event))
         return frames
+
+    def video_mode(self, state: call_events.VideoState) -> list[str | bytes]:
+        """How replies are sent from now on, if that is not what the client knows."""
+        known, self.video = self.video, msgspec.structs.replace(state, epoch=0)
+        return [video_mode_message(state, self.epoch)] if self.video != known else []
 
     def queued(self, event: Queued, again: bool) -> list[str | bytes]:
         return list(queue_messages(event, again, self.epoch))
@@ -245,6 +259,12 @@ class VoiceEncoder:
                 yield self._begin(event.reply)
             case call_events.ReplyAudio():
                 yield from self._sound(event)
+            case call_events.SpeakingClip():
+                yield speaking_clip_message(event, self.epoch)
+            case call_events.VideoSegment():
+                yield video_segment_message(event, self.epoch)
+            case call_events.VideoState():
+                yield from self.video_mode(event)
             case call_events.ReplyAudioEnded():
                 self._reply = -1
                 self._lengths.pop(event.reply, None)
@@ -295,6 +315,8 @@ class VoiceEncoder:
         if event.words:
             words = [caption(word) for word in event.words]
             yield self._message("caption", reply_id=event.reply, words=words)
+        if event.mouth:
+            yield self._message("mouth", reply_id=event.reply, keys=event.mouth)
         if not event.pcm:
             return
         self._lengths[event.reply] += samples(event.pcm)

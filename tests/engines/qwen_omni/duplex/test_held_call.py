@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from duologue.engines.contracts import DuplexOptions, DuplexView
+from duologue.engines.decoding.token_choice import ChosenToken
 from duologue.engines.qwen_omni.duplex.held_call import QwenDuplexView
 from duologue.engines.qwen_omni.prompt.omni_prompt import OmniPrompt, PromptMedium, PromptText
-from duologue.engines.qwen_omni.thinking.token_choice import ChosenToken
 from duologue.errors import ContextExceeded, EngineFailed, Unsupported
 from duologue.text.templates.prompt_request import RenderedPrompt
 from duologue.values.messages import AudioPart, ImagePart, system
@@ -70,7 +70,7 @@ class Talker:
     """2,400 samples with each token."""
 
     def begin(self, trace, voice):
-        made = SimpleNamespace(codes=0, vocoder_seconds=0.0)
+        made = SimpleNamespace(codes=0, vocoder_seconds=0.0, ended=False)
 
         def feed(_) -> bytes:
             made.codes += 1
@@ -97,9 +97,11 @@ def view_of(reply: str = "yes it is so indeed", context: int = 400, talker: Any 
     return QwenDuplexView(*parts, ends={END}, context=context, batch=64)
 
 
-async def prepared(reply: str = "yes it is so indeed", window: int | None = None, **options) -> Any:
+async def prepared(
+    reply: str = "yes it is so indeed", window: int | None = None, limit: int | None = None, **options
+) -> Any:
     view = view_of(reply, **options)
-    await view.prepare((system("be"),), DuplexOptions(Sampling(), window=window))
+    await view.prepare((system("be"),), DuplexOptions(Sampling(max_tokens=limit), window=window))
     return view
 
 
@@ -140,6 +142,16 @@ async def test_a_reply_is_spoken_a_unit_at_a_time_without_reading_sound() -> Non
     assert words(view).endswith("so indeed;U")
     await view.unit(SECOND, decision="listen")
     assert words(view).endswith(";U" + "_" * 10)
+
+
+async def test_a_recital_is_said_in_the_place_of_its_own_words_and_kept_like_them() -> None:
+    view = await prepared(limit=3)
+    await view.recite("good day")
+    first = await view.unit(SECOND, decision="speak")
+    assert (first.text, first.end_of_turn) == ("good day", True)
+    assert words(view).endswith(";Agood day")
+    await view.finalize()
+    assert (await view.unit(SECOND, decision="speak")).text == "yes"
 
 
 async def test_a_cut_goes_back_to_the_words_that_were_heard() -> None:

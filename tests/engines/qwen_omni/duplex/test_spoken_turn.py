@@ -4,9 +4,9 @@ with every 10 samples."""
 from types import SimpleNamespace
 from typing import Any
 
+from duologue.engines.decoding.token_choice import ChosenToken
+from duologue.engines.decoding.token_text import TokenText
 from duologue.engines.qwen_omni.duplex.spoken_turn import SpokenTurn
-from duologue.engines.qwen_omni.thinking.token_choice import ChosenToken
-from duologue.engines.qwen_omni.thinking.token_text import TokenText
 
 TOKENIZER = SimpleNamespace(all_special_ids=[0], decode=lambda ids, **_: bytes(ids).decode())
 
@@ -14,10 +14,15 @@ TOKENIZER = SimpleNamespace(all_special_ids=[0], decode=lambda ids, **_: bytes(i
 class Spoken:
     """Sound for each token as it comes, and `rest` samples after the last."""
 
-    def __init__(self, rest: int = 0) -> None:
+    def __init__(self, rest: int = 0, most: int = 99) -> None:
+        self.most = most
         self.codes = 0
         self.vocoder_seconds = 0.0
         self.rest = rest
+
+    @property
+    def ended(self) -> bool:
+        return self.codes >= self.most
 
     def feed(self, trace: object) -> bytes:
         self.codes += 1
@@ -40,14 +45,14 @@ class Sequence(list):
         return self
 
 
-def turn_of(text: str, rest: int = 0, limit: int = 99) -> SpokenTurn:
+def turn_of(text: str, rest: int = 0, limit: int = 99, most: int = 99) -> SpokenTurn:
     letters = [*map(ord, text), 0]
     sequence: Any = Sequence([1, 2, 3])
     thinker: Any = SimpleNamespace(
         read=lambda sequence, pieces: sequence.extend(t for piece in pieces for t in piece.tokens)
     )
     choice: Any = SimpleNamespace(choose=lambda logits, before: ChosenToken(letters.pop(0)))
-    spoken: Any = Spoken(rest)
+    spoken: Any = Spoken(rest, most)
     return SpokenTurn(
         thinker, sequence, spoken, choice, TokenText(TOKENIZER), None, marks=2, ends={0}, limit=limit
     )
@@ -58,6 +63,13 @@ def unit(turn: SpokenTurn, count: int) -> tuple[int, str]:
         turn.step()
     pcm, text = turn.take(count)
     return len(pcm) // 2, text
+
+
+def test_a_reply_whose_speech_has_ended_writes_no_more() -> None:
+    turn = turn_of("one two three", most=7)
+    assert unit(turn, 99) == (70, "one two")
+    assert turn.over
+    assert turn.written == 7
 
 
 def test_each_unit_has_sound_as_long_as_itself_and_the_whole_words_that_it_says() -> None:

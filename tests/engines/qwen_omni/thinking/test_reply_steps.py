@@ -4,10 +4,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from duologue.engines.contracts import GenerationEnded, ModelVoice, Piece, SpokenSound
+from duologue.engines.decoding.token_choice import ChosenToken
+from duologue.engines.decoding.token_text import TokenText
 from duologue.engines.qwen_omni.prompt.omni_prompt import OmniPrompt, PromptText
 from duologue.engines.qwen_omni.thinking.reply_steps import ReplySteps, SequenceReading
-from duologue.engines.qwen_omni.thinking.token_choice import ChosenToken
-from duologue.engines.qwen_omni.thinking.token_text import TokenText
 from duologue.values.events import Progress
 
 END = 0

@@ -7,6 +7,7 @@ import { voice as words } from "../../language/en/voice/voice";
 import type { Clock } from "../../wire/transport/clock";
 import type { ApprovalAnswer } from "../../wire/chat/conversations";
 import type { Approval } from "../../wire/chat/rows";
+import { Lips } from "../face/lips";
 import { Captions, type Line as CaptionLine } from "./captions";
 import { type CallDevices, CallSound } from "./call_sound.svelte";
 import type { CallSocket, OpenSocket } from "./socket";
@@ -16,6 +17,7 @@ import type { PlayoutReport } from "../audio/playout";
 import { type CallStart, type CallState, type ClientMessage, readMessage, type ServerMessage, startMessage, type UnitFigures } from "./protocol";
 import { PendingApprovals } from "./pending_approvals.svelte";
 import { OUTPUT_RATE } from "../audio/samples";
+import type { CallFilm } from "../video_stream/call_film";
 import { CallVideo, type VideoDevices, type VideoSource } from "../video/call_video.svelte";
 
 /** "reconnecting": the connection was lost and is being made again. */
@@ -57,6 +59,9 @@ export class Call {
   readonly sound: CallSound;
   /** Camera or screen. */
   readonly video: CallVideo;
+  /** The mouth of what is audible, for a face. */
+  readonly lips: Lips;
+  #film = $state.raw<CallFilm | null>(null);
   #phase = $state<Phase>("connecting");
   #state = $state<CallState>("listening");
   #captions = $state.raw(new Captions());
@@ -90,6 +95,7 @@ export class Call {
   constructor(deps: CallDependencies, holds = false) {
     this.#deps = deps;
     this.#holdToTalk = holds;
+    this.lips = new Lips(() => deps.clock.now());
     this.sound = new CallSound(deps, {
       onFrame: (pcm) => {
         if (this.#phase === "live") this.#socket?.sendAudio(pcm);
@@ -112,6 +118,11 @@ export class Call {
       play: (order) => this.sound.play(order),
       send: (message) => this.#send(message),
     });
+  }
+
+  /** The face as the server renders it; null: the page draws it. */
+  get film(): CallFilm | null {
+    return this.#film;
   }
 
   get phase(): Phase {
@@ -246,8 +257,11 @@ export class Call {
   /** Stops the reply at once. */
   interrupt(): void {
     if (this.#phase !== "live") return;
+    const reply = this.#playback.current;
+    if (reply !== null) this.#film?.drop(reply);
     this.#playback.interrupt();
     this.sound.fallSilent();
+    this.lips.stop();
   }
 
   /** Sends text; false while the call is not live. */
@@ -298,6 +312,8 @@ export class Call {
 
   #onPlayed(report: PlayoutReport): void {
     this.#playback.onReport(report);
+    this.lips.onReport(report);
+    this.#film?.onReport(report);
     this.#playbackPosition = { reply: report.reply, heard: (report.samples * 1000) / OUTPUT_RATE };
   }
 
@@ -307,9 +323,13 @@ export class Call {
     this.#socket = null;
     this.#discardOutput();
     const options = await this.#deps.startOptions();
-    if (number !== this.#connection || this.phase === "over") return;
+    if (number !== this.#connection || this.phase === "over") {
+      if (typeof options !== "string") options.film?.close();
+      return;
+    }
     if (typeof options === "string") return this.#end(options);
     this.#conversation = options.conversation;
+    this.#film = options.film ?? null;
     const isThis = () => number === this.#connection;
     this.#lastError = "";
     this.#socket = this.#deps.openSocket({
@@ -335,10 +355,18 @@ export class Call {
     this.#otherVoice = null;
     this.#unit = null;
     this.#playback.reset();
+    this.lips.reset();
+    this.#loseFilm();
     this.video.onConnectionLost();
     this.#captions = this.#captions.withConnectionLost((reply) => this.heardMs(reply));
     this.#playbackPosition = null;
     this.#approvals.clear();
+  }
+
+  /** The page draws the face again. Also where the browser cannot decode the video. */
+  #loseFilm(): void {
+    this.#film?.close();
+    this.#film = null;
   }
 
   #onClose(code: number): void {
@@ -377,6 +405,16 @@ export class Call {
       case "voice":
         this.#otherVoice = message.voice;
         return;
+      case "mouth":
+        return this.lips.add(message.reply, message.keys);
+      case "video_segment":
+        return this.#film?.add(message.reply, message.segment);
+      case "video_idle":
+        return this.#film?.add(null, message.segment);
+      case "video_mode":
+        return message.enabled ? undefined : this.#film?.clear();
+      case "interrupt":
+        return this.#film?.drop(message.reply);
       case "unit":
         this.#unit = message.unit;
         return;
@@ -385,6 +423,7 @@ export class Call {
       case "error":
         return this.#onError(message.code, problems().told(message.code, message.message));
       default:
+        if (message.type === "reply_done" && message.ending !== "spoken") this.#film?.drop(message.reply);
         this.#updateCaptions(message);
     }
   }
@@ -392,6 +431,7 @@ export class Call {
   #setState(state: CallState): void {
     if (this.#phase !== "live") {
       this.#phase = "live";
+      this.#film?.begin();
       this.#since = this.#deps.clock.now();
     }
     this.#state = state;
@@ -468,6 +508,7 @@ export class Call {
   }
 
   #releaseDevices(): void {
+    this.#loseFilm();
     this.sound.close();
     this.video.turnOff();
     this.#releaseScreen?.();

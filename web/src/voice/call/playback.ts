@@ -68,7 +68,7 @@ export class Playback {
   isCurrent(message: ServerMessage): boolean {
     if (message.epoch > this.#epoch) this.#epoch = message.epoch;
     // These describe the past and stay true.
-    if (["transcript", "reply_done", "error", "interrupt", "queued", "queue_done", "tool", "answered", "history"].includes(message.type)) return true;
+    if (["transcript", "reply_done", "error", "interrupt", "queued", "queue_done", "tool", "answered", "history", "video_mode", "video_idle"].includes(message.type)) return true;
     return message.epoch >= this.#epoch && !("reply" in message && message.reply <= this.#dropped);
   }
 

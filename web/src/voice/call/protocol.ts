@@ -1,6 +1,9 @@
 // Messages of the voice socket. Incoming messages are validated field by field, and unknown ones are ignored. Audio is
 // in binary frames and not handled here. Pure.
 import { isObject, type JsonObject } from "../../wire/json";
+import type { MouthKey } from "../face/mouth";
+import type { CallFilm } from "../video_stream/call_film";
+import type { VideoSegment } from "../video_stream/segment";
 import type { ApprovalAnswer } from "../../wire/chat/conversations";
 import type { Approval, ToolCallState } from "../../wire/chat/rows";
 
@@ -32,6 +35,8 @@ export type ServerMessage =
   | { readonly type: "response_text"; readonly epoch: number; readonly reply: number; readonly text: string; readonly final: boolean }
   | { readonly type: "audio_start"; readonly epoch: number; readonly reply: number; readonly chunk: number }
   | { readonly type: "caption"; readonly epoch: number; readonly reply: number; readonly words: readonly CaptionWord[] }
+  /** What the mouth of a face does while this part of the reply is audible. */
+  | { readonly type: "mouth"; readonly epoch: number; readonly reply: number; readonly keys: readonly MouthKey[] }
   | { readonly type: "audio_end"; readonly epoch: number; readonly reply: number }
   | { readonly type: "pause" | "resume" | "interrupt"; readonly epoch: number; readonly reply: number }
   | { readonly type: "reply_done"; readonly epoch: number; readonly reply: number; readonly text: string; readonly unheard: string; readonly ending: Ending }
@@ -43,6 +48,10 @@ export type ServerMessage =
   | { readonly type: "queued"; readonly epoch: number; readonly position: number; readonly wait: number | null }
   | { readonly type: "queue_done"; readonly epoch: number }
   | { readonly type: "recording"; readonly epoch: number; readonly on: boolean; readonly reason: string }
+  /** Pictures of a reply, and of the face at rest; whether there will be any. */
+  | { readonly type: "video_segment"; readonly epoch: number; readonly reply: number; readonly segment: VideoSegment }
+  | { readonly type: "video_idle"; readonly epoch: number; readonly segment: VideoSegment }
+  | { readonly type: "video_mode"; readonly epoch: number; readonly enabled: boolean }
   /** A model that holds the call by itself has heard and seen a piece of it. */
   | { readonly type: "unit"; readonly epoch: number; readonly unit: UnitFigures }
   /** Another voice speaks than was asked for; empty while its name is unknown. */
@@ -58,6 +67,8 @@ export interface CallStart {
   readonly language: string;
   /** Records the call from its beginning. */
   readonly record?: boolean;
+  /** The server renders the face, and this shows it. */
+  readonly film?: CallFilm | null;
 }
 
 export type ClientMessage =
@@ -70,6 +81,9 @@ export type ClientMessage =
   /** A frame as a data URL; the newest counts. */
   | { readonly type: "frame"; readonly image: string; readonly source: "camera" | "screen" }
   | { readonly type: "stop" };
+
+/** Numbers of a key: its sample, and five weights. */
+const MOUTH_FIELDS = 6;
 
 const TOOL_STATES: readonly ToolCallState[] = ["waiting", "asked", "running", "done", "failed", "denied", "expired", "skipped"];
 
@@ -102,6 +116,12 @@ function replyMessage(fields: JsonObject, epoch: number): ServerMessage | null {
       return { type, epoch, reply, chunk: integer(fields["chunk_id"]) ?? 0 };
     case "caption":
       return { type, epoch, reply, words: Array.isArray(fields["words"]) ? fields["words"].flatMap(captionWords) : [] };
+    case "mouth":
+      return { type, epoch, reply, keys: Array.isArray(fields["keys"]) ? fields["keys"].filter(isMouthKey) : [] };
+    case "video_segment": {
+      const segment = videoSegment(fields);
+      return segment && { type, epoch, reply, segment };
+    }
     case "audio_end":
     case "pause":
     case "resume":
@@ -149,11 +169,29 @@ function callMessage(fields: JsonObject, epoch: number): ServerMessage | null {
       return { type, epoch, on: fields["on"] === true, reason: text(fields["reason"]) };
     case "unit":
       return { type, epoch, unit: { cached: nonNegative(fields["kv_cache_length"]) ?? 0, late: nonNegative(fields["late_ms"]) ?? 0 } };
+    case "video_mode":
+      return { type, epoch, enabled: fields["enabled"] === true };
+    case "video_segment": {
+      const segment = videoSegment(fields);
+      return segment && { type: "video_idle", epoch, segment };
+    }
     case "voice":
       return { type, epoch, voice: text(fields["voice"]) };
     default:
       return null;
   }
+}
+
+function isMouthKey(value: unknown): value is MouthKey {
+  return Array.isArray(value) && value.length >= MOUTH_FIELDS && value.every((each) => Number.isFinite(each));
+}
+
+/** Null where a number is missing or makes no sense. */
+function videoSegment(fields: JsonObject): VideoSegment | null {
+  const [at, first, rate] = [nonNegative(fields["at"]), integer(fields["first"]), nonNegative(fields["rate"])];
+  const sizes = Array.isArray(fields["sizes"]) ? fields["sizes"].map(nonNegative) : [null];
+  if (at === null || first === null || first < 0 || !rate || sizes.some((size) => size === null)) return null;
+  return { at, first, rate, codec: text(fields["codec"]) || null, sizes: sizes as number[], data: text(fields["data"]) };
 }
 
 function captionWords(value: unknown): CaptionWord[] {
@@ -165,11 +203,15 @@ function captionWords(value: unknown): CaptionWord[] {
   return [{ text: text(fields["text"]), start, end, ...(at !== null && to !== null && at >= 0 && to >= at ? { at, to } : {}) }];
 }
 
-/** The first message of a call. `features`: this client can pause and resume, reports what was played, and shows the figures of units. */
-export function startMessage({ conversation, model, voice, speed, language, record = false }: CallStart): string {
+/** The first message of a call. `features`: this client can pause and resume, reports what was played, shows the
+ * figures of units, and draws faces. */
+export function startMessage({ conversation, model, voice, speed, language, record = false, film = null }: CallStart): string {
   return JSON.stringify({
     type: "start",
-    features: ["pause", "played", "units"],
+    features: ["pause", "played", "units", "mouth"],
+    // Never clips: a reply would be heard only once all of it is spoken and drawn.
+    video: film ? "stream" : "off",
+    ...(film ? { avatar: film.avatar } : {}),
     ...(conversation === null ? {} : { conversation_id: conversation }),
     ...(model === "" ? {} : { model }),
     ...(voice === "" ? {} : { voice }),

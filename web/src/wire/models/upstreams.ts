@@ -8,6 +8,9 @@ const TEST_MS = 130_000;
 /** What a model can take besides text. */
 export type MediaKind = "image" | "audio" | "video";
 
+/** The limits of a server's silence, in seconds, that an admin can set; absent: the server's defaults. */
+export type Timeout = "first_timeout" | "idle_timeout";
+
 /** What is known of a model of a server; null where nothing is. */
 export interface UpstreamModel {
   readonly name: string;
@@ -39,6 +42,8 @@ export interface Upstream {
   readonly modalities: Readonly<Record<string, readonly MediaKind[]>>;
   /** What an admin said that models give besides text. */
   readonly outputs: Readonly<Record<string, readonly "audio"[]>>;
+  /** How long it is waited for, as an admin said; what is absent is the default. */
+  readonly timeouts: Readonly<Partial<Record<Timeout | "connect_timeout" | "retries", number>>>;
   readonly enabled: boolean;
   readonly state: "off" | "waiting" | "ready" | "problem";
   readonly problem: UpstreamProblem | null;
@@ -85,6 +90,7 @@ export interface UpstreamChange {
   readonly models?: readonly string[] | null;
   readonly modalities?: Upstream["modalities"];
   readonly outputs?: Upstream["outputs"];
+  readonly timeouts?: Upstream["timeouts"];
   readonly enabled?: boolean;
 }
 

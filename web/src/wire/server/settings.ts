@@ -45,6 +45,11 @@ export interface PagePreferences {
   readonly voice_speed: number;
   /** Push-to-talk in calls. */
   readonly hold_to_talk: boolean;
+  /** Id of the face in calls; empty: the first one. */
+  readonly face: string;
+  readonly show_face: boolean;
+  /** In calls the server renders it as video, where it can. */
+  readonly rendered_face: boolean;
   /** Custom shortcuts by action; an empty string removes one. */
   readonly shortcuts: Readonly<Record<string, string>>;
 }

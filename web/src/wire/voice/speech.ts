@@ -1,5 +1,7 @@
 // Speech over HTTP: transcription, synthesis, and the list of voices.
+import type { MouthKey } from "../../voice/face/mouth";
 import { type Answer, answerOf, type Fetch, request } from "../transport/http";
+import { soundOf } from "./speech_events";
 
 export interface NamedVoice {
   readonly id: string;
@@ -48,22 +50,33 @@ export async function transcribe(fetch: Fetch, wav: Uint8Array<ArrayBuffer>, lan
   return transcribe(fetch, wav, "", signal);
 }
 
-/** 16-bit PCM, 24 kHz, mono, streamed. A voice that went with a voice pack is replaced by the server's default, and `onReplaced`
- * is told which. */
-export async function synthesise(fetch: Fetch, { text, voice, speed }: SpeechRequest, signal: AbortSignal, onReplaced?: (voice: string) => void): Promise<Answer<ReadableStream<Uint8Array>>> {
+/** Who is told of what comes beside the sound. */
+export interface SpeechListener {
+  /** The voice that is gone. */
+  readonly onReplaced?: (voice: string) => void;
+  /** Keys of the mouth that says it, in samples of the sound. Without it they are not asked for. */
+  readonly onMouth?: (keys: readonly MouthKey[]) => void;
+}
+
+/** 16-bit PCM, 24 kHz, mono, streamed. A voice that went with a voice pack is replaced by the server's default. */
+export async function synthesise(fetch: Fetch, { text, voice, speed }: SpeechRequest, signal: AbortSignal, listener: SpeechListener = {}): Promise<Answer<ReadableStream<Uint8Array>>> {
+  const { onReplaced, onMouth } = listener;
   try {
     const response = await fetch("v1/audio/speech", {
       method: "POST",
       credentials: "same-origin",
       headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ model: "default", input: text, voice: voice || "default", response_format: "pcm", ...(speed === 1 ? {} : { speed }) }),
+      body: JSON.stringify({ model: "default", input: text, voice: voice || "default", response_format: "pcm", ...(speed === 1 ? {} : { speed }), ...(onMouth ? { stream_format: "sse", mouth: true } : {}) }),
       signal,
     });
-    if (response.ok && response.body) return { kind: "ok", value: response.body };
+    if (response.ok && response.body) {
+      const inEvents = response.headers.get("Content-Type")?.startsWith("text/event-stream") ?? false;
+      return { kind: "ok", value: onMouth && inEvents ? soundOf(response.body, onMouth) : response.body };
+    }
     const answer = answerOf<ReadableStream<Uint8Array>>(response.status, await response.text());
     if (voice === "" || answer.kind !== "refused" || answer.code !== "voice_not_found") return answer;
     onReplaced?.(voice);
-    return await synthesise(fetch, { text, voice: "", speed }, signal);
+    return await synthesise(fetch, { text, voice: "", speed }, signal, onMouth ? { onMouth } : {});
   } catch {
     return { kind: "unreachable" };
   }

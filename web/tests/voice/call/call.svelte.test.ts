@@ -118,7 +118,7 @@ describe("a call", () => {
     expect(done[0]).toBe("listen ");
     expect(call.phase).toBe("connecting");
     server().listener.onOpen();
-    expect(server().messages[0]).toMatchObject({ type: "start", features: ["pause", "played", "units"], conversation_id: "c1", voice: "v" });
+    expect(server().messages[0]).toMatchObject({ type: "start", features: ["pause", "played", "units", "mouth"], conversation_id: "c1", voice: "v" });
     server().send("status", { state: "listening" });
     expect([call.phase, call.state, call.conversation]).toEqual(["live", "listening", "c1"]);
     await settle();
@@ -586,5 +586,61 @@ describe("hanging up", () => {
     await begun;
     expect(done).toContain("deaf");
     expect(servers.length).toBe(0);
+  });
+});
+
+describe("a face that the server renders", () => {
+  /** What the call told its film. */
+  let told: string[];
+
+  const film = () => ({
+    avatar: "mira",
+    drawn: true,
+    begin: () => void told.push("begin"),
+    add: (reply: number | null, { first }: { first: number }) => void told.push(`add ${reply} ${first}`),
+    onReport: ({ samples }: PlayoutReport) => void told.push(`report ${samples}`),
+    drop: (reply: number) => void told.push(`drop ${reply}`),
+    clear: () => void told.push("clear"),
+    close: () => void told.push("close"),
+    attach: () => () => {},
+  });
+  const segment = { at: 0, first: 3, rate: 25, codec: "avc1.64001E", sizes: [1], data: "YQ==" };
+
+  beforeEach(async () => {
+    told = [];
+    options = { conversation: "c1", model: "", voice: "v", speed: 1, language: "", film: film() };
+    await call.start();
+    server().listener.onOpen();
+    server().send("status", { state: "listening" });
+  });
+
+  it("is asked for as a stream of this face", () => {
+    expect(server().messages[0]).toMatchObject({ type: "start", video: "stream", avatar: "mira" });
+    expect(told).toEqual(["begin"]);
+  });
+
+  it("gets pictures and positions, and is dropped with the sound by Esc, an interruption and the end of a reply", () => {
+    server().send("video_segment", { ...segment, reply_id: null });
+    server().sendAudio(1);
+    server().send("video_segment", { ...segment, reply_id: 1 });
+    report({ reply: 1, samples: 480, state: "playing", level: 1 });
+    call.interrupt();
+    expect(told).toEqual(["begin", "add null 3", "add 1 3", "report 480", "drop 1"]);
+    server().send("video_segment", { ...segment, reply_id: 1 });
+    server().sendAudio(2);
+    server().send("interrupt", { reply_id: 2 }, 1);
+    server().send("video_segment", { ...segment, reply_id: 2 }, 0);
+    expect(told.slice(5)).toEqual(["drop 2"]);
+    // The face at rest is of no epoch.
+    server().send("video_segment", { ...segment, reply_id: null }, 0);
+    server().send("reply_done", { reply_id: 3, text: "", unheard: "", ending: "failed" }, 1);
+    expect(told.slice(6)).toEqual(["add null 3", "drop 3"]);
+  });
+
+  it("is nothing where the server sends no video, and ends with its connection", () => {
+    server().send("video_mode", { enabled: false });
+    expect(told).toEqual(["begin", "clear"]);
+    server().listener.onClose(1006, "");
+    expect([told.at(-1), call.film]).toEqual(["close", null]);
   });
 });

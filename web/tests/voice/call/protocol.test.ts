@@ -40,7 +40,7 @@ describe("a message of the server", () => {
   });
 
   it("that is unknown or malformed is ignored", () => {
-    for (const frame of ["", "[]", "null", "7", "{", '{"type":"video_mode","enabled":false}', '{"type":"audio_start"}', '{"type":"status","state":"dancing"}', '{"type":"pause","reply_id":"1"}']) {
+    for (const frame of ["", "[]", "null", "7", "{", '{"type":"unheard_of"}', '{"type":"audio_start"}', '{"type":"status","state":"dancing"}', '{"type":"pause","reply_id":"1"}']) {
       expect(readMessage(frame)).toBe(null);
     }
   });
@@ -49,7 +49,7 @@ describe("a message of the server", () => {
 describe("the beginning of a call", () => {
   it("says what this client can, and only what was chosen", () => {
     const plain = { conversation: null, model: "", voice: "", speed: 1, language: "" } as const;
-    expect(JSON.parse(startMessage(plain))).toEqual({ type: "start", features: ["pause", "played", "units"] });
+    expect(JSON.parse(startMessage(plain))).toEqual({ type: "start", features: ["pause", "played", "units", "mouth"], video: "off" });
     expect(JSON.parse(startMessage({ ...plain, conversation: "c1", model: "m", voice: "v", speed: 1.5, language: "de" }))).toMatchObject({
       conversation_id: "c1",
       model: "m",
@@ -57,5 +57,22 @@ describe("the beginning of a call", () => {
       speed: 1.5,
       language: "de",
     });
+  });
+});
+
+describe("pictures of a face", () => {
+  const SEGMENT = { type: "video_segment", epoch: 2, reply_id: 3, at: 960, first: 4, rate: 25, width: 64, height: 64, codec: "avc1.64001E", sizes: [1], data: "YQ==", last: false };
+  const read = (changes: object = {}) => readMessage(JSON.stringify({ ...SEGMENT, ...changes }));
+
+  it("are of a reply, or of the face at rest", () => {
+    const segment = { at: 960, first: 4, rate: 25, codec: "avc1.64001E", sizes: [1], data: "YQ==" };
+    expect(read()).toEqual({ type: "video_segment", epoch: 2, reply: 3, segment });
+    expect(read({ reply_id: null })).toEqual({ type: "video_idle", epoch: 2, segment });
+    expect(read({ codec: null, sizes: [], data: "", last: true })).toMatchObject({ segment: { codec: null, sizes: [] } });
+    expect(readMessage('{"type":"video_mode","enabled":true,"mode":"stream"}')).toEqual({ type: "video_mode", epoch: 0, enabled: true });
+  });
+
+  it("are ignored if their numbers make no sense", () => {
+    for (const changes of [{ at: -1 }, { first: 0.5 }, { rate: 0 }, { sizes: null }, { sizes: [-1] }]) expect(read(changes)).toBeNull();
   });
 });

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { synthesise, transcribe } from "../../../src/wire/voice/speech";
 
 const signal = new AbortController().signal;
+const EVENTS = { "Content-Type": "text/event-stream; charset=utf-8" };
 
 function answering(response: () => Response) {
   const requests: { address: string; init: RequestInit }[] = [];
@@ -25,7 +26,7 @@ describe("speech over HTTP", () => {
       return voice === "anna" ? new Response('{"error":{"message":"No such voice.","code":"voice_not_found"}}', { status: 404 }) : new Response("sound");
     };
     const replaced: string[] = [];
-    expect(await synthesise(fetch, { text: "Hi", voice: "anna", speed: 1 }, signal, (voice) => void replaced.push(voice))).toMatchObject({ kind: "ok" });
+    expect(await synthesise(fetch, { text: "Hi", voice: "anna", speed: 1 }, signal, { onReplaced: (voice) => void replaced.push(voice) })).toMatchObject({ kind: "ok" });
     expect(voices).toEqual(["anna", "default"]);
     expect(replaced).toEqual(["anna"]);
   });
@@ -46,6 +47,24 @@ describe("speech over HTTP", () => {
     const answer = await synthesise(fetch, { text: "Hi", voice: "", speed: 1.5 }, signal);
     expect(answer.kind).toBe("ok");
     expect(JSON.parse(requests[0]!.init.body as string)).toEqual({ model: "default", input: "Hi", voice: "default", response_format: "pcm", speed: 1.5 });
+  });
+
+  it("asks for the mouth where somebody draws it, and gives the sound without the events", async () => {
+    const events = 'data: {"type":"speech.audio.delta","audio":"AQI=","mouth":[[0,10,0,0,0,0]]}\n\n: speaking\n\ndata: {"type":"speech.audio.delta","audio":"AwQ="}\n\ndata: {"type":"speech.audio.done"}\n\n';
+    const { requests, fetch } = answering(() => new Response(events, { headers: EVENTS }));
+    const keys: unknown[] = [];
+    const answer = await synthesise(fetch, { text: "Hi", voice: "", speed: 1 }, signal, { onMouth: (more) => void keys.push(...more) });
+    if (answer.kind !== "ok") throw new Error(answer.kind);
+    expect(new Uint8Array(await new Response(answer.value).arrayBuffer())).toEqual(Uint8Array.of(1, 2, 3, 4));
+    expect(keys).toEqual([[0, 10, 0, 0, 0, 0]]);
+    expect(JSON.parse(requests[0]!.init.body as string)).toMatchObject({ response_format: "pcm", stream_format: "sse", mouth: true });
+  });
+
+  it("fails where the events end before the speech", async () => {
+    const { fetch } = answering(() => new Response('data: {"type":"speech.audio.delta","audio":"AQI="}\n\n', { headers: EVENTS }));
+    const answer = await synthesise(fetch, { text: "Hi", voice: "", speed: 1 }, signal, { onMouth: () => {} });
+    if (answer.kind !== "ok") throw new Error(answer.kind);
+    await expect(new Response(answer.value).arrayBuffer()).rejects.toThrow("broke off");
   });
 
   it("reports a refusal and an unreachable server", async () => {

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import datetime
 from itertools import chain
@@ -22,6 +23,8 @@ from duologue.engines.contracts import (
     UnitAnswer,
     UnitCosts,
 )
+from duologue.engines.decoding.token_choice import TokenChoice
+from duologue.engines.decoding.token_text import TokenText
 from duologue.engines.qwen_omni.duplex.spoken_turn import SpokenTurn
 from duologue.engines.qwen_omni.duplex.turn_marks import TurnMarks, cut_turns, with_turns
 from duologue.engines.qwen_omni.duplex.unit_window import UnitWindow
@@ -29,10 +32,9 @@ from duologue.engines.qwen_omni.prompt.media_reader import as_sound
 from duologue.engines.qwen_omni.prompt.omni_prompt import OmniPrompt, PromptMedium, PromptPiece, reading_steps
 from duologue.engines.qwen_omni.prompt.prompt_reader import PromptReader
 from duologue.engines.qwen_omni.talker import Talker
+from duologue.engines.qwen_omni.thinking.recited_text import RecitedText
 from duologue.engines.qwen_omni.thinking.thinker import Thinker
 from duologue.engines.qwen_omni.thinking.thinker_sequence import ThinkerSequence
-from duologue.engines.qwen_omni.thinking.token_choice import TokenChoice
-from duologue.engines.qwen_omni.thinking.token_text import TokenText
 from duologue.engines.templates.template_renderer import TemplateRenderer
 from duologue.errors import ContextExceeded, EngineFailed, Unsupported
 from duologue.text.templates.media_places import cut_at_places, with_places
@@ -87,6 +89,8 @@ class QwenDuplexView:
         """Whether the marks behind the last reply were read: the caller's turn is open."""
         self._typed: list[str] = []
         """What was typed during a reply."""
+        self._recitals: deque[str] = deque()
+        """What the next replies are to say, whatever the model would."""
 
     @property
     def decides(self) -> bool:
@@ -167,6 +171,10 @@ class QwenDuplexView:
             return ""
         return await self._call(self._cut, heard)
 
+    async def recite(self, text: str) -> None:
+        """See `DuplexView.recite`. The model reads the words as its own, so they are in its cache as far as they were heard."""
+        self._recitals.append(text)
+
     async def type(self, text: str) -> None:
         """See `DuplexView.type`. During a reply it waits until the caller's turn is open again."""
         if self._turn is not None and not self._turn.over:
@@ -178,6 +186,7 @@ class QwenDuplexView:
         """Free the cache. In the model's thread."""
         self._sequence = self._turn = None
         self._typed.clear()
+        self._recitals.clear()
         self._closed = False
 
     async def _spoken(self, pcm: bytes, began: float, slices: int, vision: int) -> UnitAnswer:
@@ -252,16 +261,24 @@ class QwenDuplexView:
         assert talker is not None, "checked when the call was prepared"
         marks = self._reader.pieces(self._marks.reply)
         logits = self._thinker.read(sequence, marks)
+        choice: TokenChoice | RecitedText = self._choice(Generation(self._options.sampling, voice=voice))
+        limit = self._reply_limit(len(sequence))
+        if self._recitals:
+            tokens = self._reader.tokens(self._recitals.popleft())
+            choice, limit = (
+                RecitedText(tokens, min(self._ends)),
+                max(limit, min(len(tokens), self._reply_room)),
+            )
         self._turn = SpokenTurn(
             self._thinker,
             sequence,
             talker.begin(sequence.trace, voice),  # type: ignore[arg-type]  # a model that speaks has a trace
-            self._choice(Generation(self._options.sampling, voice=voice)),
+            choice,
             TokenText(self._tokenizer),
             logits,
             marks=sum(len(piece.tokens) for piece in marks),
             ends=self._ends,
-            limit=self._reply_limit(len(sequence)),
+            limit=limit,
         )
         self._closed = False
 

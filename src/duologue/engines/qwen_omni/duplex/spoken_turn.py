@@ -8,13 +8,14 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterator
 
+from duologue.engines.decoding.token_choice import TokenChoice
+from duologue.engines.decoding.token_text import TokenText
 from duologue.engines.qwen_omni.duplex.heard_words import heard_tokens
 from duologue.engines.qwen_omni.prompt.omni_prompt import PromptText
 from duologue.engines.qwen_omni.talker import TalkerReply
+from duologue.engines.qwen_omni.thinking.recited_text import RecitedText
 from duologue.engines.qwen_omni.thinking.thinker import Thinker
 from duologue.engines.qwen_omni.thinking.thinker_sequence import ThinkerSequence
-from duologue.engines.qwen_omni.thinking.token_choice import TokenChoice
-from duologue.engines.qwen_omni.thinking.token_text import TokenText
 from duologue.values.audio import SAMPLE_BYTES, samples
 
 
@@ -26,7 +27,7 @@ class SpokenTurn:
         thinker: Thinker,
         sequence: ThinkerSequence,
         spoken: TalkerReply,
-        choice: TokenChoice,
+        choice: TokenChoice | RecitedText,
         text: TokenText,
         logits: object,
         *,
@@ -99,7 +100,8 @@ class SpokenTurn:
         trace = self._sequence.trace
         assert trace is not None, "a model that speaks has a trace"
         began = time.perf_counter()
-        while len(self.texts) < self._limit:
+        # Nobody in a call reads what the talker leaves out. A tiny model that had ended its speech wrote 941 tokens more in one unit.
+        while len(self.texts) < self._limit and not self._spoken.ended:
             chosen = self._choice.choose(self._logits, self._sequence.numbers)
             if chosen.id in self._ends:
                 break

@@ -75,7 +75,8 @@ class MediaReader:
         import numpy
 
         values = numpy.frombuffer(part.data[: len(part.data) // FLOAT * FLOAT], "<f4")
-        values = numpy.nan_to_num(values, posinf=0.0, neginf=0.0)
+        # A sample of 1e38, which is no sound, would make every number of the model NaN.
+        values = numpy.clip(numpy.nan_to_num(values, posinf=0.0, neginf=0.0), -1.0, 1.0)
         if len(values) < LEAST_SAMPLES:
             values = numpy.pad(values, (0, LEAST_SAMPLES - len(values)))
         features = self._sounds(

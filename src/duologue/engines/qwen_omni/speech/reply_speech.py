@@ -87,6 +87,11 @@ class ReplySpeech:
         """What making sound of the codes took so far; the rest of the time of `feed` and `finish` went into codes."""
         return self._sound.seconds
 
+    @property
+    def ended(self) -> bool:
+        """See `TalkerReply.ended`."""
+        return self._ended
+
     def feed(self, trace: ThinkerTrace) -> bytes:
         """Tokens of the reply were appended to `trace`: a code for each, and the sound that is ready with them. Blocks."""
         with self._inference():

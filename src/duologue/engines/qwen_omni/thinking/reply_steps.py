@@ -10,6 +10,8 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from duologue.engines.contracts import GenerationEnded, ModelVoice, Piece, SpokenSound
+from duologue.engines.decoding.token_choice import ChosenToken, TokenChoice
+from duologue.engines.decoding.token_text import TokenText
 from duologue.engines.qwen_omni.prompt.omni_prompt import (
     OmniPrompt,
     PromptText,
@@ -19,8 +21,6 @@ from duologue.engines.qwen_omni.prompt.omni_prompt import (
 from duologue.engines.qwen_omni.talker import Talker, TalkerReply
 from duologue.engines.qwen_omni.thinking.thinker import Thinker
 from duologue.engines.qwen_omni.thinking.thinker_sequence import ThinkerSequence
-from duologue.engines.qwen_omni.thinking.token_choice import ChosenToken, TokenChoice
-from duologue.engines.qwen_omni.thinking.token_text import TokenText
 from duologue.values.events import Progress, TokenLogprob
 
 Item = Piece | SpokenSound | Progress | GenerationEnded

@@ -46,5 +46,7 @@ export const connect: ConnectWords = {
   askServer: "Wie der Server sagt",
   serverSays: (abilities) => `Derzeit: ${abilities}`,
   serverSilent: "Der Server sagt es nicht. Bilder werden versucht, Ton wird aufgeschrieben.",
+  patience: "Zeitgrenzen",
+  timeouts: { first_timeout: "Sekunden bis zum ersten Wort einer Antwort", idle_timeout: "Sekunden Stille in einer Antwort" },
   filter: "Modelle filtern",
 };

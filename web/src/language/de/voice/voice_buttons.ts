@@ -1,8 +1,8 @@
 import type { VoiceButtonsWords } from "../../en/voice/voice_buttons";
 
 export const voiceButtons: VoiceButtonsWords = {
-  call: "Anrufen",
-  callVideo: "Mit Kamera anrufen",
+  kinds: { voice: "Anrufen", camera: "Mit Kamera anrufen", screen: "Anrufen und Bildschirm teilen" },
+  ways: "Arten des Anrufs",
   onCall: "Zurück zum Anruf",
   blind: (model) => `${model} sieht keine Bilder. Lade ein Modell, das welche sieht.`,
   blindHere: (model, other) => `${model} sieht keine Bilder. Wähle ein Modell, das welche sieht, etwa ${other}.`,

@@ -1,4 +1,5 @@
 import type { Ability } from "../../../upstreams/model_abilities";
+import type { Timeout } from "../../../wire/models/upstreams";
 import { localised } from "../../language.svelte";
 
 const english = {
@@ -47,6 +48,8 @@ const english = {
   askServer: "As the server says",
   serverSays: (abilities: string) => `Now: ${abilities}`,
   serverSilent: "The server does not say it. Pictures are tried, sound is written down.",
+  patience: "Time limits",
+  timeouts: { first_timeout: "Seconds until the first word of a reply", idle_timeout: "Seconds of silence in a reply" } satisfies Record<Timeout, string>,
   filter: "Filter models",
 };
 

@@ -2,8 +2,8 @@ import { localised } from "../../language.svelte";
 
 // Texts about speech in the page's first load; the rest is in voice.ts and loaded with it.
 const english = {
-  call: "Call",
-  callVideo: "Call with camera",
+  kinds: { voice: "Call", camera: "Call with camera", screen: "Call and share the screen" },
+  ways: "Ways to call",
   onCall: "Back to the call",
   blind: (model: string) => `${model} can’t see pictures. Load a model that can.`,
   blindHere: (model: string, other: string) => `${model} can’t see pictures. Choose a model that can, such as ${other}.`,

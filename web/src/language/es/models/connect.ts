@@ -46,5 +46,7 @@ export const connect: ConnectWords = {
   askServer: "Según el servidor",
   serverSays: (abilities) => `Ahora: ${abilities}`,
   serverSilent: "El servidor no lo indica. Las imágenes se envían a prueba y el sonido se transcribe.",
+  patience: "Límites de tiempo",
+  timeouts: { first_timeout: "Segundos hasta la primera palabra de una respuesta", idle_timeout: "Segundos de silencio en una respuesta" },
   filter: "Filtrar modelos",
 };

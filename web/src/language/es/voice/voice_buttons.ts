@@ -1,8 +1,8 @@
 import type { VoiceButtonsWords } from "../../en/voice/voice_buttons";
 
 export const voiceButtons: VoiceButtonsWords = {
-  call: "Llamar",
-  callVideo: "Llamar con cámara",
+  kinds: { voice: "Llamar", camera: "Llamar con cámara", screen: "Llamar y compartir la pantalla" },
+  ways: "Formas de llamar",
   onCall: "Volver a la llamada",
   blind: (model) => `${model} no ve imágenes. Carga un modelo que las vea.`,
   blindHere: (model, other) => `${model} no ve imágenes. Elige un modelo que las vea, como ${other}.`,

@@ -46,5 +46,7 @@ export const connect: ConnectWords = {
   askServer: "Selon le serveur",
   serverSays: (abilities) => `Actuellement : ${abilities}`,
   serverSilent: "Le serveur ne le précise pas. Les images sont envoyées à l’essai, le son est transcrit.",
+  patience: "Limites de temps",
+  timeouts: { first_timeout: "Secondes jusqu’au premier mot d’une réponse", idle_timeout: "Secondes de silence dans une réponse" },
   filter: "Filtrer les modèles",
 };

@@ -1,8 +1,8 @@
 import type { VoiceButtonsWords } from "../../en/voice/voice_buttons";
 
 export const voiceButtons: VoiceButtonsWords = {
-  call: "Appeler",
-  callVideo: "Appeler avec la caméra",
+  kinds: { voice: "Appeler", camera: "Appeler avec la caméra", screen: "Appeler et partager l’écran" },
+  ways: "Façons d’appeler",
   onCall: "Revenir à l’appel",
   blind: (model) => `${model} ne voit pas les images. Chargez un modèle qui les voit.`,
   blindHere: (model, other) => `${model} ne voit pas les images. Choisissez un modèle qui les voit, comme ${other}.`,

@@ -1,0 +1,1 @@
+"""What looks are made of: smooth outlines, how shapes move with the head, eyes and mouths."""

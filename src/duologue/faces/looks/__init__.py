@@ -1,0 +1,1 @@
+"""The drawn portraits, one a file. `faces/catalogue.py` knows them by name."""

@@ -1,0 +1,52 @@
+"""Applies a model's preset, which the operator wrote into the settings, to a request and to the model's card. Pure.
+
+The worker's `language` calls it before everything else.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from duologue.values.requests import ChatRequest, ModelCard, ModelPreset, PresetEntry, Sampling
+
+
+def with_preset(request: ChatRequest, preset: ModelPreset) -> ChatRequest:
+    """The request as the preset has it. A forced `stop` takes the place of the template's stop strings too."""
+    changed: dict[str, Any] = {}
+    for name, entry in preset.sampling.items():
+        if name != "stop":
+            changed[name] = _value(getattr(request.sampling, name), entry)
+    asked = request
+    if (stop := preset.sampling.get("stop")) is not None:
+        texts = tuple(_value(list(request.stop) or None, stop))
+        asked = msgspec.structs.replace(asked, stop=texts, template_stops=not stop.force)
+    if changed:
+        given = {name: getattr(request.sampling, name) for name in request.sampling.asked()}
+        asked = msgspec.structs.replace(asked, sampling=msgspec.convert({**given, **changed}, Sampling))
+    if preset.force_thinking:
+        asked = msgspec.structs.replace(asked, thinking=True)
+    return asked
+
+
+def with_preset_defaults(card: ModelCard, preset: ModelPreset) -> ModelCard:
+    """The card with the values that requests find where they set none."""
+    values: dict[str, Any] = {
+        name: getattr(msgspec.convert({name: entry.override}, Sampling), name)
+        for name, entry in preset.sampling.items()
+        if name not in ("stop", "logit_bias") and name in card.sampling
+    }
+    return msgspec.structs.replace(card, defaults={**card.defaults, **values}) if values else card
+
+
+def _value(asked: Any, entry: PresetEntry) -> Any:
+    own: Any = entry.override
+    if asked is None or (entry.force and not entry.additive):
+        return own
+    if not entry.additive:
+        return asked
+    if isinstance(own, dict):
+        # An entry that the request has too is the preset's only by force.
+        return {**asked, **own} if entry.force else {**own, **asked}
+    return [*asked, *(text for text in own if text not in asked)]

@@ -1,0 +1,1 @@
+"""Avatars drawn as video: the replies of calls, and clips."""

@@ -1,0 +1,1 @@
+"""Faces that people brought."""

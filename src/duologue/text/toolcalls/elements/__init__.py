@@ -1,0 +1,1 @@
+"""Families that write one XML-like element for each parameter, with values that are plain text."""

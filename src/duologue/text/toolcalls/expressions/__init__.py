@@ -1,0 +1,1 @@
+"""Families that write a call as an expression of a programming language."""

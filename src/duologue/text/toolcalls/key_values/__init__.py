@@ -1,0 +1,1 @@
+"""Families that write the keys and values of a call in turn, each between markers."""

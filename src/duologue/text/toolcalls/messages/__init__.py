@@ -1,0 +1,1 @@
+"""Families that write every message with markers that say who it is for."""

@@ -1,0 +1,1 @@
+"""Families that write a call as a JSON object between markers of their own."""

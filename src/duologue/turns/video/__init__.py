@@ -1,0 +1,1 @@
+"""How one reply of a call becomes video: as a clip, or streamed beside its sound."""
