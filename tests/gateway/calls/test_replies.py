@@ -133,6 +133,16 @@ async def test_a_tool_of_the_server_runs_and_its_result_is_spoken():
     ]  # fmt: skip
 
 
+async def test_what_is_said_after_a_tool_is_a_paragraph_of_its_own_and_each_turn_keeps_its_text():
+    talk = Talk(calling("look", text="Let me see."), words("It is milk."))
+    async with talk():
+        await talk.wants()
+        written = [each.text for each in talk.seat.controls if isinstance(each, call_events.Text)]
+        assert "".join(written) == "Let me see.\n\nIt is milk."
+        await talk.is_spoken(1, "Let me see.\n\nIt is milk.")
+    assert [text for role, text in talk.desk.turns if role == "assistant"] == ["Let me see.", "It is milk."]
+
+
 async def test_the_client_sees_what_becomes_of_each_call():
     talk = Talk(calling("look", "nothing"), words("So."))
     async with talk():

@@ -117,7 +117,8 @@ class CallToolLoop:
         self._approvals = OpenApprovals(_NoApprovalStore(), publish=publish, now=context.dependencies.now)
         self._turn_is_over = anyio.Event()
         self._tool_calls: tuple[StoredToolCall, ...] = ()
-        self._text_lengths: dict[str, int] = {}
+        self._text_lengths: dict[str, tuple[int, int]] = {}
+        """By row, the characters of its text, and those with what was sent behind it."""
         self._wants_turn = False
         self.rows: dict[str, StoredMessage] = {row.id: row for row in earlier}
         """The rows of this reply, in the order of the conversation."""
@@ -157,8 +158,9 @@ class CallToolLoop:
 
     # ---- the tool calls of a turn
 
-    async def run(self, text: str, tool_calls: Sequence[ToolCall]) -> bool:
-        """Run the tool calls of a model turn that wrote `text`. Whether the model is to take another turn."""
+    async def run(self, text: str, tool_calls: Sequence[ToolCall], *, behind: str = "") -> bool:
+        """Run the tool calls of a model turn that wrote `text`; `behind` was sent between it and the next turn's. Whether the model is
+        to take another turn."""
         new_id = self._context.dependencies.new_id
         self._tool_calls = tuple(
             StoredToolCall(tool_call.id or new_id(), tool_call.name, tool_call.arguments)
@@ -174,7 +176,7 @@ class CallToolLoop:
             finish="tool_calls",
         )
         self.rows[row.id] = row
-        self._text_lengths[row.id] = len(text)
+        self._text_lengths[row.id] = (len(text), len(text) + len(behind))
         self._wants_turn = False
         async with anyio.create_task_group() as tasks:
             await self._driver.drive(tasks, ModelTurnEnded(row.id))
@@ -195,9 +197,9 @@ class CallToolLoop:
 
     def trim(self, heard: str) -> str:
         """Cut the rows to what the caller has heard since the last `trim`. Returns the part spoken after the tool calls."""
-        for id, length in self._text_lengths.items():
+        for id, (length, sent) in self._text_lengths.items():
             row, part = self.rows[id], heard[:length]
-            heard = heard[length:]
+            heard = heard[sent:]
             is_cut = len(part) < length
             self.rows[id] = msgspec.structs.replace(
                 row, content=(TextContent(part),) if part else (), status="stopped" if is_cut else row.status

@@ -38,6 +38,8 @@ log = logging.getLogger(__name__)
 
 MAX_UNSENT = 256
 """Messages about tools that wait for the client; the oldest are dropped."""
+BETWEEN_TURNS = "\n\n"
+"""What stands between the texts of two model turns that end and begin without a blank: they are one text to who listens."""
 
 
 class CallReplies:
@@ -272,8 +274,11 @@ class CallReplies:
                 if not turn.tool_calls:
                     self._end(reply, turn.text)
                     return
+                behind = "" if not turn.text or turn.text[-1].isspace() else BETWEEN_TURNS
+                if behind and reply.number is not None:
+                    self._send(call_events.Text(reply.number, behind))
                 self._set_busy(reply, busy=True)
-                again = await reply.tool_loop.run(turn.text, turn.tool_calls)
+                again = await reply.tool_loop.run(turn.text, turn.tool_calls, behind=behind)
                 self._set_busy(reply, busy=False)
                 if not again:
                     self._fail(reply)
