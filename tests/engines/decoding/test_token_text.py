@@ -31,11 +31,10 @@ def test_bytes_that_are_no_character_do_not_wait_for_ever() -> None:
     assert text.pending == 0
 
 
-def test_half_a_character_at_the_end_is_given_as_it_is() -> None:
+def test_half_a_character_at_the_end_has_no_text() -> None:
     text = TokenText(tokenizer())
     text.add(0xC3)
-    assert text.finish() == "�"
-    assert text.finish() == ""
+    assert (text.finish(), text.pending) == ("", 0)
 
 
 def test_control_tokens_have_no_text_unless_it_is_asked_for() -> None:
@@ -49,4 +48,13 @@ def test_a_token_is_spelt_with_its_own_bytes() -> None:
     assert token_bytes("Ġhé") == b" h\xe9"
     assert token_bytes("汉") is None
     assert token_bytes(None) is None
+    assert token_bytes("<0xF0>") == b"\xf0"
     assert TokenText(tokenizer()).spelling(32) == (" ", b" ")
+    assert TokenText(tokenizer()).spelling(0xC3) == ("\\xc3", b"\xc3")
+
+
+def test_a_letter_that_another_tokenizer_means_as_a_byte_keeps_its_own_bytes() -> None:
+    plain = SimpleNamespace(
+        all_special_ids=[], convert_ids_to_tokens=lambda id: "é", decode=lambda ids, **_: "é"
+    )
+    assert TokenText(plain).spelling(7) == ("é", "é".encode())

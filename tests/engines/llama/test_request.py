@@ -209,6 +209,12 @@ def test_logprobs_become_values() -> None:
     assert token_logprobs(None, 3) == ()
 
 
+def test_half_a_character_is_spelt_by_its_bytes() -> None:
+    logprobs = Logprobs((Token("a", (97,), -0.5, (Token(" ", (32, 0xF0, 0x9F), -0.7),)),))
+    [entry] = token_logprobs(logprobs, 1)
+    assert entry.top == (TokenLogprob(" \\xf0\\x9f", -0.7, b" \xf0\x9f"),)
+
+
 def test_a_chunk_is_read_whatever_else_is_in_it() -> None:
     chunk = msgspec.json.decode(
         b'{"choices":[{"text":"a","index":0,"logprobs":null,"finish_reason":null}],"id":"x","new":{"y":1},'

@@ -184,6 +184,16 @@ async def test_logprobs_belong_to_the_visible_text():
     assert not any("hm" in entry.token for entry in entries)
 
 
+@pytest.mark.parametrize(
+    ("stop", "expected"),
+    [("two four", "one two three"), ("three four", "one two three"), ("three", "one two ")],
+)
+async def test_logprobs_of_what_was_held_back_for_a_stop_come_with_it(stop, expected):
+    heard = await ask(user("/say one two three"), stop=(stop,), sampling=Sampling(logprobs=0))
+    entries = [entry for event in heard if isinstance(event, TextDelta) for entry in event.logprobs]
+    assert "".join(entry.token for entry in entries) == text(heard) == expected
+
+
 async def test_a_prompt_that_does_not_fit_is_refused_with_both_numbers():
     [failed] = await ask(user("x" * 500), engine=ScriptedEngine(context=100))
     assert failed.code == "context_length_exceeded"

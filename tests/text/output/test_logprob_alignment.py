@@ -33,3 +33,14 @@ def test_tokens_whose_texts_are_not_the_piece_begin_with_it() -> None:
     aligned = LogprobAlignment()
     aligned.add("\u00e6", (token("\ufffd"), token("\ufffd")))
     assert len(aligned.take(0, 1)) == 2
+
+
+def test_tokens_of_content_that_is_held_back_come_with_it() -> None:
+    aligned = LogprobAlignment()
+    for text in ("one", " two", " three", " four"):
+        aligned.add(text, (token(text),))
+    assert [entry.token for entry in aligned.take(0, 3, shown=3)] == ["one"]
+    assert aligned.take(3, 4, shown=0) == ()
+    assert [entry.token for entry in aligned.take(7, 6, shown=5)] == [" two", " three"]
+    assert aligned.take(13, 5, shown=0) == ()
+    assert [entry.token for entry in aligned.release(10)] == [" four"]

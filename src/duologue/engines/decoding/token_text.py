@@ -6,6 +6,7 @@ tokenizers drop the blank that a text begins with. Control tokens have no text, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ BLANK = "\u2581"
 """What some tokenizers write for a blank."""
 BEHIND = 4
 """Tokens of what was written before that the next ones are decoded with."""
+_BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 LONGEST = 8
 """Tokens after which half a character is one that will not be completed."""
 
@@ -53,16 +55,20 @@ class TokenText:
         return text
 
     def finish(self) -> str:
-        """What is left, half a character perhaps."""
-        text = self._decoded() if self._pending else ""
+        """What is left. Half a character is left out, as llama.cpp leaves it out: it has no text."""
+        text = self._decoded().rstrip(BROKEN) if self._pending else ""
         self._clear()
         return text
 
     def spelling(self, token: int) -> tuple[str, bytes]:
-        """A token by itself, and its bytes; half a character has the bytes of its replacement where the tokenizer tells no others."""
+        """A token by itself, and its bytes. Half a character is spelt as OpenAI spells it, `\\xf0\\x9f`; it has the bytes of its
+        replacement where the tokenizer tells no others."""
         letters = self._tokenizer.convert_ids_to_tokens(token)
         text = letters.replace(BLANK, " ") if letters and BLANK in letters else self._text([token])
-        return text, token_bytes(letters) or text.encode()
+        if BROKEN not in text:
+            return text, text.encode()
+        data = token_bytes(letters) or text.encode()
+        return data.decode(errors="backslashreplace"), data
 
     def _clear(self) -> None:
         self._behind = [*self._behind, *self._pending][-BEHIND:]
@@ -80,9 +86,12 @@ class TokenText:
 
 
 def token_bytes(letters: str | None) -> bytes | None:
-    """The bytes of a token that a byte-level tokenizer spells with one letter a byte; None for one that it does not spell so."""
+    """The bytes of a token that a byte-level tokenizer spells with one letter a byte, or that is one byte where there was no other token
+    (`<0xF0>`, SentencePiece's spelling); None for one that is spelt in neither way."""
     if not letters:
         return None
+    if (byte := _BYTE.fullmatch(letters)) is not None:
+        return bytes.fromhex(byte[1])
     found = [_BYTES.get(letter) for letter in letters]
     return None if None in found else bytes(byte for byte in found if byte is not None)
 

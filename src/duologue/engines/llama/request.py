@@ -347,10 +347,12 @@ def token_logprobs(logprobs: Logprobs | None, top: int | None) -> tuple[TokenLog
 
 
 def _logprob(token: Token, top: int) -> TokenLogprob:
+    data = bytes(token.bytes)
     return TokenLogprob(
-        token.token,
+        # llama.cpp leaves out what is half a character; OpenAI spells it `\xf0\x9f`.
+        data.decode(errors="backslashreplace") if data else token.token,
         max(token.logprob, IMPOSSIBLE),
-        bytes(token.bytes),
+        data,
         tuple(_logprob(other, 0) for other in token.top_logprobs[:top]),
     )
 

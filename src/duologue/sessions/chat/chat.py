@@ -406,7 +406,7 @@ class _PromptReply:
         """Emit what was held back, now that nothing follows; returns the stop string that it completed."""
         stop = await self._emit_deltas(splitter.finish(), splitter, stops, alignment)
         if stop is None and stops is not None and (rest := stops.finish()):
-            await self.emit(TextDelta(rest))
+            await self.emit(TextDelta(rest, alignment.release(len(rest)) if alignment is not None else ()))
         if stop is None:
             await self._emit_sound(stops)
         return stop
@@ -433,7 +433,9 @@ class _PromptReply:
                 await self.emit(delta)
                 continue
             text, stop = (delta.text, None) if stops is None else stops.feed(delta.text)
-            logprobs = alignment.take(positions[index], len(delta.text)) if alignment is not None else ()
+            logprobs = (
+                alignment.take(positions[index], len(delta.text), len(text)) if alignment is not None else ()
+            )
             if text:
                 await self.emit(TextDelta(text, logprobs))
             if stop is not None:
