@@ -27,6 +27,15 @@ def test_the_prompt_is_everything_so_far_and_the_new_words():
     assert (request.model, request.tools, request.spoken) == ("m", (Tool("lamp"),), True)
 
 
+def test_every_prompt_asks_for_the_language_that_the_call_speaks():
+    history = EphemeralHistory("", "m", ())
+    history.speak("de")
+    history.add_user_turn("hi")
+    history.restart("Be brief.", "n", Sampling())
+    requests = (history.request("again"), history.request_again())
+    assert [request.spoken_language for request in requests] == ["de", "de"]
+
+
 def test_asking_remembers_nothing():
     history = EphemeralHistory("", "m", ())
     history.request("hi")

@@ -133,6 +133,13 @@ async def test_a_tool_of_the_server_runs_and_its_result_is_spoken():
     ]  # fmt: skip
 
 
+async def test_replies_are_asked_for_in_the_language_of_the_call():
+    talk = Talk(calling("look"), words("Guten Tag."))
+    async with talk(CallSetup(pauses=True, marks=True, language="de-AT")):
+        await talk.wants()
+    assert [request.spoken_language for request in talk.generate.requests] == ["de-AT", "de-AT"]
+
+
 async def test_what_is_said_after_a_tool_is_a_paragraph_of_its_own_and_each_turn_keeps_its_text():
     talk = Talk(calling("look", text="Let me see."), words("It is milk."))
     async with talk():

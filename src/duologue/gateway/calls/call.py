@@ -274,9 +274,10 @@ class Call:
         return setup
 
     def _complete(self, setup: CallSetup) -> CallSetup:
-        """The setup with what was said before, for a model that holds the call by itself."""
+        """The setup with what was said before, for a model that holds the call by itself; from here on the call speaks its language."""
         language = "de" if setup.language.lower().startswith("de") else "en"
         self.replies.language = language
+        self._history.speak(setup.language)
         if self._native is None or self.seat.model is None:
             return setup
         self._native.language, self._native.heard_language = language, setup.language

@@ -70,6 +70,10 @@ class CallHistory(Protocol):
         """How its model writes."""
         ...
 
+    def speak(self, language: str) -> None:
+        """Have the replies spoken in this language (BCP 47); "": in that of the conversation."""
+        ...
+
     @property
     def messages(self) -> tuple[Message, ...]:
         """Everything so far, except the turns that `shorten` dropped."""
@@ -113,6 +117,7 @@ class EphemeralHistory:
     def __init__(self, prompt: str, model: str, tools: Sequence[Tool]) -> None:
         first = (system(prompt),) if prompt else ()
         self._request = ChatRequest(first, model=model, tools=tuple(tools), thinking=False, spoken=True)
+        self._language = ""
         self._messages = list(first)
         self._turns_with_images: deque[Message] = deque()
         dependencies = ToolDependencies(
@@ -132,11 +137,15 @@ class EphemeralHistory:
     def sampling(self) -> Sampling:
         return self._request.sampling
 
+    def speak(self, language: str) -> None:
+        self._language = language
+
     def request(self, text: str, images: Sequence[ImagePart] = ()) -> ChatRequest:
-        return replace(self._request, messages=(*self._messages, _user(text, images)))
+        messages = (*self._messages, _user(text, images))
+        return replace(self._request, messages=messages, spoken_language=self._language)
 
     def request_again(self) -> ChatRequest:
-        return replace(self._request, messages=tuple(self._messages))
+        return replace(self._request, messages=tuple(self._messages), spoken_language=self._language)
 
     def shorten(self, request: ChatRequest) -> ChatRequest | None:
         messages = request.messages
