@@ -546,21 +546,6 @@ class TestSampling:
             assert await text(engine, sampling) == texts[seed]
         assert len(set(texts.values())) == len(texts)
 
-    async def test_a_cached_prompt_gives_the_same_again_and_nearly_what_a_cold_one_gave(
-        self, engine: LlamaEngine
-    ) -> None:
-        sampling = Sampling(max_tokens=1, temperature=0.0, logprobs=20, ignore_eos=True)
-        prompt = "What the weather was like, told by someone who had seen it. " * 4
-
-        async def likeliest() -> dict[bytes, float]:
-            pieces, _ = await write(engine, Generation(sampling), prompt=prompt)
-            return {each.data: each.logprob for each in pieces[0].logprobs[0].top}
-
-        cold, warm, again = await likeliest(), await likeliest(), await likeliest()
-        assert warm == again
-        for token in cold.keys() & warm.keys():
-            assert cold[token] == pytest.approx(warm[token], abs=0.01)
-
     async def test_min_p_cuts_just_the_tokens_below_its_share_of_the_likeliest(
         self, engine: LlamaEngine
     ) -> None:
