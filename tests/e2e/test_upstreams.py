@@ -58,6 +58,13 @@ def test_two_servers_with_a_model_of_one_name_answer_each_for_itself(serve: Call
         assert text_of(chat(front, "one/llama")) == "I am first"
         assert text_of(chat(front, "two/llama")) == "I am second"
         assert second.asked("/v1/chat/completions")[0].body["model"] == "llama"
+        preset = {"llama": {"sampling": {"temperature": 0.25}}}
+        httpx.patch(f"{front.url}/api/upstreams/two", json={"presets": preset}, timeout=60).raise_for_status()
+        assert text_of(chat(front, "two/llama")) == "I am second"
+        assert [asked.body.get("temperature") for asked in second.asked("/v1/chat/completions")] == [
+            None,
+            0.25,
+        ]
         # One process for each server, however many models it has.
         assert front.status()["total_workers"] == 3
         httpx.delete(f"{front.url}/api/upstreams/one", timeout=60)

@@ -8,7 +8,7 @@ from sqlalchemy import update
 
 from duologue.store.schema.tables import upstreams
 from duologue.store.upstreams import StoredUpstream
-from duologue.values.requests import RawFormat, UpstreamModel
+from duologue.values.requests import ModelPreset, PresetEntry, RawFormat, UpstreamModel
 
 pytestmark = pytest.mark.anyio
 
@@ -23,6 +23,7 @@ BOX = StoredUpstream(
     user="anna",
     modalities={"a": ("audio",)},
     outputs={"a": ("audio",)},
+    presets={"a": ModelPreset({"temperature": PresetEntry(0.2, force=True)}, force_thinking=True)},
     formats={"a": RawFormat("llama3_json"), "b": RawFormat(thoughts="[THINK]", opens_thoughts=True)},
     timeouts={"idle_timeout": 0.5, "retries": 3},
 )

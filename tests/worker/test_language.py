@@ -1,6 +1,7 @@
 import anyio
 import anyio.lowlevel
 import pytest
+from msgspec.structs import replace
 from tests.support.call_parts import silence, speech
 
 from duologue.engines.vad import energy
@@ -8,7 +9,7 @@ from duologue.errors import EngineFailed, StartFailed, Unavailable, Unsupported
 from duologue.values.call_events import CallChunk, CallSetup, OmniSetup, UnitAnswered
 from duologue.values.events import Done, Failed, TextDelta
 from duologue.values.messages import user
-from duologue.values.requests import ChatRequest, ModelCard
+from duologue.values.requests import ChatRequest, ModelCard, ModelPreset, PresetEntry
 from duologue.wire import worker_protocol
 from duologue.worker.inbox import ControlInbox
 from duologue.worker.language import LanguageService
@@ -24,13 +25,13 @@ def service(engine="scripted", options=None):
     return LanguageService(load_spec, WorkerLifecycle("w"), lambda: None, lambda lost: None)
 
 
-async def served(one):
+async def served(one, request=REQUEST):
     events = []
 
     async def emit(event):
         events.append(event)
 
-    await one.generate(worker_protocol.Begin(1, 0, REQUEST), emit)
+    await one.generate(worker_protocol.Begin(1, 0, request), emit)
     return events
 
 
@@ -41,6 +42,21 @@ async def test_a_loaded_model_writes_and_counts():
     assert TextDelta("hi") in events
     assert isinstance(events[-1], Done)
     assert (await one.count(worker_protocol.Count(3, REQUEST))).ask == 3
+    await one.close()
+
+
+async def test_the_preset_that_comes_with_a_request_takes_the_place_of_the_workers():
+    own = ModelPreset({"max_tokens": PresetEntry(1)})
+    load_spec = worker_protocol.LoadSpec("w", "scripted", "m", preset=own)
+    one = LanguageService(load_spec, WorkerLifecycle("w"), lambda: None, lambda lost: None)
+    await one.load()
+    asked = ChatRequest((user("/say one two three four"),))
+    of_its_model = replace(asked, upstream_preset=ModelPreset({"max_tokens": PresetEntry(3)}))
+    texts = []
+    for request in (asked, of_its_model):
+        events = await served(one, request)
+        texts.append("".join(event.text for event in events if isinstance(event, TextDelta)))
+    assert texts == ["one ", "one two three "]
     await one.close()
 
 

@@ -16,23 +16,24 @@ from sqlalchemy.exc import IntegrityError
 from duologue.store.database import Database
 from duologue.store.schema.rows import json
 from duologue.store.schema.tables import upstreams
-from duologue.values.requests import RawFormat, UpstreamModel
+from duologue.values.requests import ModelPreset, RawFormat, UpstreamModel
 
 _chosen = msgspec.json.Decoder(tuple[str, ...] | None).decode
 _said = msgspec.json.Decoder(dict[str, tuple[str, ...]]).decode
 _formats = msgspec.json.Decoder(dict[str, RawFormat]).decode
+_presets = msgspec.json.Decoder(dict[str, ModelPreset]).decode
 _timeouts = msgspec.json.Decoder(dict[str, int | float]).decode
 _models = msgspec.json.Decoder(tuple[UpstreamModel, ...]).decode
 
 
-WRITTEN = ("chosen", "seen", "modalities", "outputs", "formats", "timeouts")
+WRITTEN = ("chosen", "seen", "modalities", "outputs", "formats", "timeouts", "presets")
 """The columns that hold JSON."""
 
 
 class StoredUpstream(Struct, frozen=True):
     """A connected server. `key`: encrypted, None without one; `chosen`: the models to use, None for all; `seen`: those it had when
     it was last asked; `user`: who added it, `created`: when (ms); `modalities`: of some models what they take besides text, as an admin
-    said it; `outputs`: what they give besides text, and `formats`: how they write, likewise. `timeouts`: the remote engine's options of
+    said it; `outputs`: what they give besides text, `formats`: how they write, and `presets`: how they sample, likewise. `timeouts`: the remote engine's options of
     these names, where they are not its defaults."""
 
     name: str
@@ -48,6 +49,7 @@ class StoredUpstream(Struct, frozen=True):
     outputs: dict[str, tuple[str, ...]] = {}
     formats: dict[str, RawFormat] = {}
     timeouts: dict[str, int | float] = {}
+    presets: dict[str, ModelPreset] = {}
 
 
 class Upstreams:
@@ -96,5 +98,9 @@ def _stored(row: Any) -> StoredUpstream:
     read = {"chosen": _chosen(row["chosen"]), "seen": _models(row["seen"])}
     # NULL in rows of before the columns were there.
     said = {name: _said(row[name] or "{}") for name in ("modalities", "outputs")}
-    formats, timeouts = _formats(row["formats"] or "{}"), _timeouts(row["timeouts"] or "{}")
-    return StoredUpstream(**{**row, **read, **said, "formats": formats, "timeouts": timeouts})
+    told = {
+        "formats": _formats(row["formats"] or "{}"),
+        "timeouts": _timeouts(row["timeouts"] or "{}"),
+        "presets": _presets(row["presets"] or "{}"),
+    }
+    return StoredUpstream(**{**row, **read, **said, **told})

@@ -6,8 +6,9 @@ set". Made by the dialects and the conversations.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
+import msgspec
 from msgspec import Struct
 
 from duologue.values.messages import MODALITY, Message, Tool, VideoPart
@@ -123,6 +124,8 @@ class ChatRequest(Struct, frozen=True):
     """What a connected server calls the model; set by the pool, for a worker that serves all models of a server."""
     upstream_format: RawFormat | None = None
     """How that model writes, as far as an admin said it; set with `upstream_model`."""
+    upstream_preset: ModelPreset | None = None
+    """Its preset, as an admin set it; set with `upstream_model`."""
     sampling: Sampling = Sampling()
     stop: tuple[str, ...] = ()
     template_stops: bool = True
@@ -211,6 +214,15 @@ class ModelCard(Struct, frozen=True):
         """The kinds of parts that may be sent to it."""
         return (*self.modalities, *self.untold)
 
+    def with_defaults(self, preset: ModelPreset) -> ModelCard:
+        """The card with the values of a preset that requests find where they set none."""
+        values: dict[str, Any] = {
+            name: getattr(msgspec.convert({name: entry.override}, Sampling), name)
+            for name, entry in preset.sampling.items()
+            if name not in ("stop", "logit_bias") and name in self.sampling
+        }
+        return msgspec.structs.replace(self, defaults={**self.defaults, **values}) if values else self
+
 
 class UpstreamModel(Struct, frozen=True, omit_defaults=True):
     """A model of a connected server, by the server's own name, and what the server says about it: None where it says nothing."""
@@ -224,6 +236,8 @@ class UpstreamModel(Struct, frozen=True, omit_defaults=True):
     """What it gives: "audio" too where the server says that it speaks."""
     format: RawFormat | None = None
     """How it writes, as an admin said."""
+    preset: ModelPreset | None = None
+    """Its preset, as an admin set it."""
 
     @property
     def vision(self) -> bool | None:

@@ -12,14 +12,14 @@ from duologue.engines.registry import load_detector
 from duologue.errors import StartFailed, Unavailable, Unsupported
 from duologue.sessions.call.clock import RealClock
 from duologue.sessions.chat.chat import count, reply
-from duologue.sessions.chat.model_preset import with_preset, with_preset_defaults
+from duologue.sessions.chat.model_preset import with_preset
 from duologue.sessions.omni.native_call import EndWorker, native_call
 from duologue.sessions.speech.speech_task import SendEvent
 from duologue.sessions.speech.vad_batcher import VadBatcher
 from duologue.threads import ThreadLane
 from duologue.values.call_events import CallSetup
 from duologue.values.events import Failed
-from duologue.values.requests import ModelCard
+from duologue.values.requests import ChatRequest, ModelCard
 from duologue.wire import worker_protocol
 from duologue.worker.connection import Emit
 from duologue.worker.inbox import ControlInbox
@@ -58,7 +58,7 @@ class LanguageService:
             await self.engine.watch(self._changed)
 
     def _changed(self, card: ModelCard) -> None:
-        self._status.changed(with_preset_defaults(card, self._load_spec.preset))
+        self._status.changed(card.with_defaults(self._load_spec.preset))
         self._report()
 
     async def generate(self, begin: worker_protocol.Begin, emit: Emit) -> None:
@@ -70,11 +70,15 @@ class LanguageService:
         await reply(
             self.engine,
             begin.slot,
-            with_preset(begin.request, self._load_spec.preset),
+            self._preset(begin.request),
             emit,
             now=datetime.now().astimezone(),
             clock=time.monotonic,
         )
+
+    def _preset(self, request: ChatRequest) -> ChatRequest:
+        """The request with the preset of its model: that of a connected server's comes with it, since the worker serves several."""
+        return with_preset(request, request.upstream_preset or self._load_spec.preset)
 
     async def run_session(self, opening: worker_protocol.Open, inbox: ControlInbox, send: SendEvent) -> None:
         """Run a call that the model holds by itself. Raises the Problem that ends it; Unsupported for everything that needs a voice
@@ -92,7 +96,7 @@ class LanguageService:
         """Count the tokens of a prompt. Raises Unavailable while no model is loaded, and the Problems of its template."""
         if self.engine is None:
             raise Unavailable(self._status.detail)
-        asked = with_preset(request.request, self._load_spec.preset)
+        asked = self._preset(request.request)
         prompt = await count(self.engine, asked, now=datetime.now().astimezone())
         return worker_protocol.Counted(request.ask, prompt.tokens, prompt.context, prompt.estimated)
 

@@ -14,7 +14,6 @@ from duologue.engines.contracts import LanguageEngine
 from duologue.engines.load_progress import LoadProgress, track
 from duologue.engines.registry import LANGUAGE_ENGINES, load_language_engine
 from duologue.errors import Problem
-from duologue.sessions.chat.model_preset import with_preset_defaults
 from duologue.wire.worker_protocol import LoadSpec
 from duologue.worker.state import WorkerLifecycle
 
@@ -51,7 +50,7 @@ async def load(
             f"The engine {load_spec.engine!r} failed to load. The server's log has the reason.",
         )
     else:
-        status.ready(with_preset_defaults(engine.card, load_spec.preset))
+        status.ready(engine.card.with_defaults(load_spec.preset))
         report()
         return engine
     report()

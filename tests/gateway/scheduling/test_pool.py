@@ -15,7 +15,14 @@ from duologue.gateway.workers import process
 from duologue.supervisor import restart_policy
 from duologue.values.events import RESTARTED, STOPPING, WORKER_LOST, Done, TextDelta
 from duologue.values.messages import user
-from duologue.values.requests import ChatRequest, ModelCard, RawFormat, UpstreamModel
+from duologue.values.requests import (
+    ChatRequest,
+    ModelCard,
+    ModelPreset,
+    PresetEntry,
+    RawFormat,
+    UpstreamModel,
+)
 from duologue.wire import worker_protocol
 from duologue.worker.connection import GatewayConnection
 
@@ -545,7 +552,8 @@ async def test_with_no_worker_left_nobody_waits_and_nothing_is_counted(monkeypat
 
 
 SERVER = worker_protocol.LoadSpec("", "remote", "box", upstream="box")
-MODELS = (UpstreamModel("m", 8192), UpstreamModel("big", format=RawFormat("pythonic")))
+PRESET = ModelPreset({"temperature": PresetEntry(0.2)})
+MODELS = (UpstreamModel("m", 8192), UpstreamModel("big", format=RawFormat("pythonic"), preset=PRESET))
 
 
 async def test_one_worker_serves_all_models_of_a_server_and_is_told_which(monkeypatch):
@@ -558,6 +566,7 @@ async def test_one_worker_serves_all_models_of_a_server_and_is_told_which(monkey
             request = pool.addressed(ChatRequest((user("hi"),), model=name))
             assert request.upstream_model == own
             assert request.upstream_format == (RawFormat("pythonic") if own == "big" else None)
+            assert request.upstream_preset == (PRESET if own == "big" else None)
             with pool.lease(request.model) as lease:
                 await lent(lease)
                 assert pool.scheduler.busy(view.worker) == 1

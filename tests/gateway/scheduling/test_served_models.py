@@ -1,8 +1,10 @@
 """What the models of several workers are called."""
 
+from msgspec.structs import replace
+
 from duologue.gateway.scheduling.served_models import ServedModels
 from duologue.gateway.workers.worker_status import WorkerStatus
-from duologue.values.requests import ModelCard, UpstreamModel
+from duologue.values.requests import ModelCard, ModelPreset, PresetEntry, UpstreamModel
 
 
 def local(model: str, card: str = "") -> WorkerStatus:
@@ -38,6 +40,19 @@ def test_models_of_a_server_wait_in_one_line_and_keep_their_names() -> None:
     model = served.find("b")
     assert model is not None
     assert model.upstream_model == "b"
+
+
+def test_the_preset_of_a_connected_model_is_told_with_it_and_shown_on_its_card() -> None:
+    preset = ModelPreset({"temperature": PresetEntry(0.2), "stop": PresetEntry(["END"])})
+    status = server("ollama")
+    status = replace(
+        status,
+        card=ModelCard("ollama", "remote", 0, sampling=("temperature",)),
+        models=(UpstreamModel("a", preset=preset), UpstreamModel("b")),
+    )
+    with_it, without = ServedModels([status]).all
+    assert (with_it.upstream_preset, with_it.card.defaults) == (preset, {"temperature": 0.2})
+    assert (without.upstream_preset, without.card.defaults) == (None, {})
 
 
 def test_of_models_with_one_name_the_first_keeps_it() -> None:

@@ -16,7 +16,7 @@ from duologue.errors import BadRequest, Forbidden, NotFound, Problem
 from duologue.gateway.upstreams import service as service_module
 from duologue.gateway.upstreams import upstream_client
 from duologue.gateway.upstreams.service import UpstreamService
-from duologue.values.requests import RawFormat
+from duologue.values.requests import ModelPreset, PresetEntry, RawFormat
 
 pytestmark = pytest.mark.anyio
 KEY = "sk-very-secret"
@@ -139,6 +139,16 @@ async def test_how_a_model_writes_is_known_with_the_model(running: Running, serv
             "a": None,
             "b": RawFormat("pythonic"),
         }
+        assert len(pool.specs) == 1  # no worker was restarted for that
+
+
+async def test_the_preset_of_a_model_is_known_with_the_model(running: Running, server: ModelServer) -> None:
+    preset = ModelPreset({"temperature": PresetEntry(0.2, force=True)})
+    async with running() as (service, pool):
+        await add(service, server.url)
+        await service.change("box", presets={"b": preset})
+        (status,) = pool.workers.values()
+        assert {model.name: model.preset for model in status.models} == {"a": None, "b": preset}
         assert len(pool.specs) == 1  # no worker was restarted for that
 
 

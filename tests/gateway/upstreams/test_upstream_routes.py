@@ -205,6 +205,30 @@ async def test_an_admin_says_what_a_model_takes_where_its_server_does_not(
         assert answer.status_code == 400, wrong
 
 
+async def test_presets_of_models_are_set_shown_and_kept(http: httpx.AsyncClient, server: ModelServer) -> None:
+    await http.post("/api/upstreams", json={"url": server.url, "key": KEY, "name": "box"})
+    said = {"sampling": {"temperature": 0.2, "stop": {"override": ["END"], "additive": True}}}
+    row = (await http.patch("/api/upstreams/box", json={"presets": {"b": said}})).json()
+    assert row["presets"] == {
+        "b": {
+            "sampling": {
+                "temperature": {"override": 0.2, "force": False, "additive": False},
+                "stop": {"override": ["END"], "force": False, "additive": True},
+            },
+            "force_enable_thinking": False,
+        }
+    }
+    again = await http.patch("/api/upstreams/box", json={"presets": row["presets"]})
+    assert again.json()["presets"] == row["presets"], "what is shown can be sent back"
+    assert (await http.patch("/api/upstreams/box", json={"enabled": True})).json()["presets"] == row[
+        "presets"
+    ]
+    assert (await http.patch("/api/upstreams/box", json={"presets": {}})).json()["presets"] == {}
+    for preset in ({"sampling": {"heat": 1}}, {"sampling": {"temperature": "warm"}}, {"other": 1}):
+        answer = await http.patch("/api/upstreams/box", json={"presets": {"b": preset}})
+        assert answer.status_code == 400, preset
+
+
 async def test_how_long_a_server_is_waited_for_is_said_with_it(
     http: httpx.AsyncClient, server: ModelServer
 ) -> None:

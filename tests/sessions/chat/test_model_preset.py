@@ -3,7 +3,7 @@
 from typing import Any
 
 from duologue.config.model_preset import entries_of
-from duologue.sessions.chat.model_preset import with_preset, with_preset_defaults
+from duologue.sessions.chat.model_preset import with_preset
 from duologue.values.messages import user
 from duologue.values.requests import ChatRequest, ModelCard, ModelPreset, Sampling
 
@@ -55,4 +55,4 @@ def test_a_model_can_be_made_to_think_always():
 def test_the_card_tells_the_defaults_of_the_preset():
     card = ModelCard("m", "llama", 100, sampling=("top_k", "temperature"), defaults={"top_k": 40})
     preset = ModelPreset(entries_of({"top_k": 5, "temperature": 1, "mirostat": 2, "stop": ["x"]}))
-    assert with_preset_defaults(card, preset).defaults == {"top_k": 5, "temperature": 1.0}
+    assert card.with_defaults(preset).defaults == {"top_k": 5, "temperature": 1.0}

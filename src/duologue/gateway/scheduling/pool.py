@@ -402,6 +402,7 @@ class Pool:
             model=served.card.name,
             upstream_model=served.upstream_model,
             upstream_format=served.upstream_format,
+            upstream_preset=served.upstream_preset,
         )
 
     def _queue_of(self, model: str) -> str:

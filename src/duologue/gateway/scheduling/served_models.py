@@ -13,19 +13,20 @@ import msgspec
 from msgspec import Struct
 
 from duologue.gateway.workers.worker_status import WorkerStatus
-from duologue.values.requests import ModelCard, RawFormat, UpstreamModel
+from duologue.values.requests import ModelCard, ModelPreset, RawFormat, UpstreamModel
 
 MEDIA = ("image", "audio", "video")
 
 
 class ServedModel(Struct, frozen=True):
     """A model. `queue`: the line in which its requests wait; `upstream_model`: what its server calls it, "" for one that is
-    loaded here; `upstream_format`: how it writes there, as an admin said."""
+    loaded here; `upstream_format`: how it writes there, and `upstream_preset`: its preset, as an admin said."""
 
     card: ModelCard
     queue: str
     upstream_model: str = ""
     upstream_format: RawFormat | None = None
+    upstream_preset: ModelPreset | None = None
 
 
 class ServedModels:
@@ -57,7 +58,7 @@ class ServedModels:
                 name = own.name
                 while name in self._names:
                     name = f"{status.upstream}/{name}"
-                model = ServedModel(_card(own, name, status), status.queue, own.name, own.format)
+                model = ServedModel(_card(own, name, status), status.queue, own.name, own.format, own.preset)
                 self._names[name] = longer[f"{status.upstream}/{own.name}"] = model
                 yield model
         self._names = longer | self._names
@@ -69,7 +70,7 @@ def _card(model: UpstreamModel, name: str, status: WorkerStatus) -> ModelCard:
     no_tools = model.tools is False
     # While the worker starts, nobody knows what its engine passes on.
     untold = MEDIA if status.card is None else card.untold
-    return msgspec.structs.replace(
+    whole = msgspec.structs.replace(
         card,
         name=name,
         context=model.context or 0,
@@ -81,6 +82,7 @@ def _card(model: UpstreamModel, name: str, status: WorkerStatus) -> ModelCard:
         warnings=(status.warning,) if status.warning else (),
         upstream=status.upstream,
     )
+    return whole if model.preset is None else whole.with_defaults(model.preset)
 
 
 def _loaded(workers: Iterable[WorkerStatus]) -> dict[str, ServedModel]:

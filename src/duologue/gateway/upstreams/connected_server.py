@@ -48,6 +48,8 @@ class ConnectedServer(Struct):
             model = replace(model, outputs=("text", *gives))
         if (format := self.stored.formats.get(model.name)) is not None:
             model = replace(model, format=format)
+        if (preset := self.stored.presets.get(model.name)) is not None:
+            model = replace(model, preset=preset)
         return model
 
 

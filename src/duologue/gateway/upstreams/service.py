@@ -29,7 +29,7 @@ from duologue.models.upstream_models import smallest_first
 from duologue.models.upstream_url import parse_upstream_url, shown_url
 from duologue.notifier import Notifier
 from duologue.threads import disk_io
-from duologue.values.requests import RawFormat
+from duologue.values.requests import ModelPreset, RawFormat
 from duologue.wire.worker_protocol import LoadSpec
 
 if TYPE_CHECKING:
@@ -219,11 +219,12 @@ class UpstreamService:
         modalities: Mapping[str, Sequence[str]] | None = None,
         outputs: Mapping[str, Sequence[str]] | None = None,
         formats: Mapping[str, RawFormat] | None = None,
+        presets: Mapping[str, ModelPreset] | None = None,
         timeouts: Mapping[str, int | float] | None = None,
         enabled: bool | None = None,
     ) -> ConnectedServer:
         """Change a server; what is None or UNSET stays. An empty key removes it. `modalities`, `outputs`: of each model of which it
-        is said what it takes and gives besides text, which replaces what was said before; `formats`: how it writes, likewise. `timeouts`:
+        is said what it takes and gives besides text, which replaces what was said before; `formats`: how it writes, and `presets`: how it samples, likewise. `timeouts`:
         options of the remote engine, which replace the earlier ones. Raises NotFound, BadRequest."""
         server = self._find(name)
         old = server.stored
@@ -246,6 +247,8 @@ class UpstreamService:
             new = msgspec.structs.replace(new, outputs=_said(outputs))
         if formats is not None:
             new = msgspec.structs.replace(new, formats=dict(formats))
+        if presets is not None:
+            new = msgspec.structs.replace(new, presets=dict(presets))
         if timeouts is not None:
             new = msgspec.structs.replace(new, timeouts=dict(timeouts))
         if enabled is not None:

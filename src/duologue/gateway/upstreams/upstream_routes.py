@@ -13,6 +13,7 @@ from msgspec import to_builtins
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from starlette.responses import Response
 
+from duologue.config.model_preset import PresetSettings
 from duologue.errors import BadRequest, Problem
 from duologue.gateway.auth.middleware import admin
 from duologue.gateway.upstreams.connected_server import ConnectedServer, TestedServer
@@ -20,7 +21,7 @@ from duologue.gateway.upstreams.providers import KINDS, OTHER, PROVIDERS, title_
 from duologue.gateway.upstreams.service import UpstreamService
 from duologue.gateway.upstreams.upstream_problem import UpstreamProblem
 from duologue.models.upstream_models import LONGEST_NAME, MOST_MODELS
-from duologue.values.requests import RawFormat, UpstreamModel
+from duologue.values.requests import ModelPreset, RawFormat, UpstreamModel
 
 Name = Annotated[str, Path(max_length=64)]
 ModelName = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
@@ -107,6 +108,11 @@ class UpstreamChange(BaseModel):
         default=None,
         description="How models write whose thoughts or tool calls it leaves in the text, by name. Otherwise as `modalities`.",
     )
+    presets: Annotated[dict[ModelName, PresetSettings], Field(max_length=MOST_MODELS)] | None = Field(
+        default=None,
+        description="The presets of models, by name, as the settings `sampling` and `force_enable_thinking` are of a model here. "
+        "Otherwise as `modalities`.",
+    )
     timeouts: Timeouts | None = Field(
         default=None, description="How long it is waited for. Replaces what was said before."
     )
@@ -191,6 +197,9 @@ def router(upstreams: UpstreamService) -> APIRouter:
             modalities=body.modalities,
             outputs=body.outputs,
             formats=None if body.formats is None else _formats(body.formats),
+            presets=None
+            if body.presets is None
+            else {model: said.preset for model, said in body.presets.items()},
             timeouts=None if body.timeouts is None else _timeouts(body.timeouts),
             enabled=body.enabled,
         )
@@ -207,7 +216,7 @@ def router(upstreams: UpstreamService) -> APIRouter:
 
 def upstream_row(server: ConnectedServer) -> dict[str, Any]:
     """A connected server. `models` are those in use; what is unknown of one is null. `chosen`: null for all. `modalities`,
-    `outputs`, `formats`: what an admin said that models take and give, and how they write, by name."""
+    `outputs`, `formats`, `presets`: what an admin said that models take and give, and how they write and sample, by name."""
     stored = server.stored
     return {
         "name": stored.name,
@@ -219,6 +228,7 @@ def upstream_row(server: ConnectedServer) -> dict[str, Any]:
         "modalities": stored.modalities,
         "outputs": stored.outputs,
         "formats": to_builtins(stored.formats),
+        "presets": {model: _preset_row(preset) for model, preset in stored.presets.items()},
         "timeouts": stored.timeouts,
         "enabled": stored.enabled,
         "state": server.state,
@@ -266,6 +276,13 @@ def _timeouts(timeouts: Timeouts) -> dict[str, int | float]:
 
 def _formats(formats: dict[str, Writing]) -> dict[str, RawFormat]:
     return {model: RawFormat(**writing.model_dump()) for model, writing in formats.items()}
+
+
+def _preset_row(preset: ModelPreset) -> dict[str, Any]:
+    return {
+        "sampling": to_builtins(preset.sampling),
+        "force_enable_thinking": preset.force_thinking,
+    }
 
 
 def _kind(kind: str) -> str:

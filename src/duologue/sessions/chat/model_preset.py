@@ -1,4 +1,4 @@
-"""Applies a model's preset, which the operator wrote into the settings, to a request and to the model's card. Pure.
+"""Applies a model's preset, which the operator wrote into the settings or an admin gave to a connected model, to a request. Pure.
 
 The worker's `language` calls it before everything else.
 """
@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from duologue.values.requests import ChatRequest, ModelCard, ModelPreset, PresetEntry, Sampling
+from duologue.values.requests import ChatRequest, ModelPreset, PresetEntry, Sampling
 
 
 def with_preset(request: ChatRequest, preset: ModelPreset) -> ChatRequest:
@@ -28,16 +28,6 @@ def with_preset(request: ChatRequest, preset: ModelPreset) -> ChatRequest:
     if preset.force_thinking:
         asked = msgspec.structs.replace(asked, thinking=True)
     return asked
-
-
-def with_preset_defaults(card: ModelCard, preset: ModelPreset) -> ModelCard:
-    """The card with the values that requests find where they set none."""
-    values: dict[str, Any] = {
-        name: getattr(msgspec.convert({name: entry.override}, Sampling), name)
-        for name, entry in preset.sampling.items()
-        if name not in ("stop", "logit_bias") and name in card.sampling
-    }
-    return msgspec.structs.replace(card, defaults={**card.defaults, **values}) if values else card
 
 
 def _value(asked: Any, entry: PresetEntry) -> Any:

@@ -28,7 +28,7 @@ from sqlalchemy.types import TypeDecorator, UserDefinedType
 if TYPE_CHECKING:
     from sqlalchemy import Dialect
 
-HEAD = "0011"
+HEAD = "0012"
 """The revision of this schema. Revisions are four-digit numbers, so that they can be compared as text."""
 
 metadata = MetaData(
@@ -303,8 +303,8 @@ remembered_loads = Table(
 # What admins chose for the whole server while it ran, by name.
 server_choices = _named_values("server_choices")
 
-# `key` is encrypted; `seen` are the models a server had when it was last asked; `modalities`, `outputs` and `formats`
-# what an admin said that models take and give, and how they write.
+# `key` is encrypted; `seen` are the models a server had when it was last asked; `modalities`, `outputs`, `formats`
+# and `presets` what an admin said that models take and give, and how they write and sample.
 upstreams = Table(
     "upstreams",
     metadata,
@@ -321,6 +321,7 @@ upstreams = Table(
     Column("outputs", Plain),
     Column("formats", Plain),
     Column("timeouts", Plain),
+    Column("presets", Plain),
 )
 
 # Recordings of voices to speak with. `sound` is 16-bit mono PCM at 16 kHz; `statement` is what its owner agreed to at `agreed`.
