@@ -118,12 +118,17 @@ KINDS: tuple[PhraseKind, ...] = ("filler", "slow", "gave_up", "not_understood")
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_sentence_exists_in_every_language_and_never_runs_out(kind: PhraseKind) -> None:
-    for language in ("en", "en-GB", "de", "de-AT", "pt-BR", ""):
+    for language in ("en", "en-GB", "de", "de-AT", "fr", "es-MX", "pt-BR", ""):
         assert all(phrase(kind, language, count) for count in range(10))
 
 
 def test_an_unknown_language_is_spoken_to_in_english() -> None:
     assert phrase("slow", "ja") == phrase("slow", "en") != phrase("slow", "de")
+
+
+def test_each_language_has_words_of_its_own() -> None:
+    for kind in KINDS:
+        assert len({phrase(kind, language) for language in ("en", "de", "fr", "es")}) == 4
 
 
 def test_a_filler_is_not_the_same_twice() -> None:

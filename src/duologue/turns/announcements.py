@@ -31,6 +31,20 @@ _PHRASES: dict[str, dict[PhraseKind, tuple[str, ...]]] = {
         "gave_up": ("Es tut mir leid, ich habe keine Antwort bekommen. Frag mich bitte noch einmal.",),
         "not_understood": ("Das habe ich nicht verstanden.", "Sag das bitte noch einmal."),
     },
+    "fr": {
+        "filler": ("Un instant.", "Je regarde.", "Un petit moment."),
+        "slow": ("Cela prend un peu plus de temps.",),
+        "gave_up": (
+            "Je suis désolé, je n'ai pas obtenu de réponse. Reposez-moi la question, s'il vous plaît.",
+        ),
+        "not_understood": ("Pardon, je n'ai pas compris.", "Pouvez-vous répéter, s'il vous plaît ?"),
+    },
+    "es": {
+        "filler": ("Un momento.", "Voy a mirar.", "Un segundo."),
+        "slow": ("Esto tarda un poco más.",),
+        "gave_up": ("Lo siento, no he obtenido respuesta. Pregúntame otra vez, por favor.",),
+        "not_understood": ("Perdón, no lo he entendido.", "¿Puedes repetirlo, por favor?"),
+    },
 }
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from duologue.gateway.calls.spoken_approvals import parse_consent, question
+from duologue.gateway.calls.spoken_approvals import DELETED, LOST, SORRY, parse_consent, question, wording
 from duologue.values.conversations import Approval
 
 
@@ -54,9 +54,33 @@ def test_the_question_names_the_tool_its_server_and_the_gist() -> None:
     ) == "Darf ich write note von notes, mit text buy milk and lines 2, benutzen?".replace(" and ", " und ")
 
 
+def test_callers_in_french_and_spanish_are_asked_in_theirs() -> None:
+    approval = approval_of(arguments='{"text": "lait", "lines": 2}')
+    assert question(approval, "fr-CA") == "Puis-je utiliser write note de notes, avec text lait et lines 2 ?"
+    assert question(approval, "es") == "¿Puedo usar write note de notes, con text lait y lines 2?"
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("", "en"),
+        ("en-GB", "en"),
+        ("de_AT", "de"),
+        ("FR", "fr"),
+        ("es-MX", "es"),
+        ("ja", "en"),
+        ("den", "en"),
+    ],
+)
+def test_a_call_says_its_own_sentences_in_its_language_or_in_english(language: str, said: str) -> None:
+    assert wording(language) == said
+    for sentences in (LOST, SORRY, DELETED):
+        assert sentences[said]
+
+
 def test_the_names_of_programs_are_said_as_words() -> None:
     approval = approval_of("getUserByEmail", "git-hub.io", '{"a_b": ""}')
-    assert question(approval, "fr") == "May I use get user by email of git hub io?"
+    assert question(approval, "it") == "May I use get user by email of git hub io?"
     assert question(approval_of("fetch", "builtin"), "en") == "May I use fetch?"
 
 

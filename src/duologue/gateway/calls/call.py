@@ -24,7 +24,7 @@ from duologue.gateway.calls.native_turns import NativeTurns, Transcribe
 from duologue.gateway.calls.observer import CallObserver
 from duologue.gateway.calls.prefill_ahead import ReadAhead
 from duologue.gateway.calls.replies import CallReplies
-from duologue.gateway.calls.spoken_approvals import DELETED, LOST
+from duologue.gateway.calls.spoken_approvals import DELETED, LOST, wording
 from duologue.gateway.scheduling.lease import Lease
 from duologue.notifier import Notifier
 from duologue.values import call_events
@@ -275,7 +275,7 @@ class Call:
 
     def _complete(self, setup: CallSetup) -> CallSetup:
         """The setup with what was said before, for a model that holds the call by itself; from here on the call speaks its language."""
-        language = "de" if setup.language.lower().startswith("de") else "en"
+        language = wording(setup.language)
         self.replies.language = language
         self._history.speak(setup.language)
         if self._native is None or self.seat.model is None:

@@ -32,7 +32,12 @@ TRANSCRIPT_TIMEOUT = 20.0
 """Seconds that a turn may take to be written down."""
 LAST_WORDS_TIMEOUT = 5.0
 """Seconds for what still waits when the call is over or goes to another worker."""
-SPOKEN = {"en": "(spoken, not written down)", "de": "(gesprochen, nicht mitgeschrieben)"}
+SPOKEN = {
+    "en": "(spoken, not written down)",
+    "de": "(gesprochen, nicht mitgeschrieben)",
+    "fr": "(parlé, non transcrit)",
+    "es": "(hablado, sin transcribir)",
+}
 """What the history has of a turn that nobody wrote down."""
 
 

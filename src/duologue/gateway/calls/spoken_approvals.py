@@ -1,7 +1,6 @@
 """Approval questions as they are spoken, the caller's yes or no, and the sentences a call says by itself.
 
-Owns their wording in English and German; calls in other languages get English. A yes or no is understood in each language of
-the page. Pure. Used by `Call` and `CallReplies`.
+Owns their wording in each language of the page; calls in other languages get English. A yes or no is understood in each of them. Pure. Used by `Call` and `CallReplies`.
 """
 
 from __future__ import annotations
@@ -15,31 +14,43 @@ from duologue.values.conversations import Approval
 LOST = {
     "en": "Sorry, I lost the thread for a moment. Please go on.",
     "de": "Entschuldigung, ich war kurz weg. Bitte weiter.",
+    "fr": "Pardon, j'ai perdu le fil un instant. Continuez, s'il vous plaît.",
+    "es": "Perdón, he perdido el hilo un momento. Continúa, por favor.",
 }
 SORRY = {
     "en": "Sorry, I cannot answer that right now.",
     "de": "Entschuldigung, das kann ich gerade nicht beantworten.",
+    "fr": "Désolé, je ne peux pas répondre à cela pour le moment.",
+    "es": "Lo siento, ahora mismo no puedo responder a eso.",
 }
 DELETED = {
     "en": "This conversation was deleted, so I hang up now. Goodbye.",
     "de": "Diese Unterhaltung wurde gelöscht, darum lege ich jetzt auf. Tschüss.",
+    "fr": "Cette conversation a été supprimée, alors je raccroche. Au revoir.",
+    "es": "Esta conversación se ha eliminado, así que cuelgo. Adiós.",
 }
 
 _TOOL = {
     "en": "May I use {tool}{server}{gist}?",
     "de": "Darf ich {tool}{server}{gist} benutzen?",
+    "fr": "Puis-je utiliser {tool}{server}{gist} ?",
+    "es": "¿Puedo usar {tool}{server}{gist}?",
 }
-_OF = {"en": " of {server}", "de": " von {server}"}
-_WITH = {"en": ", with {gist}", "de": ", mit {gist},"}
+_OF = {"en": " of {server}", "de": " von {server}", "fr": " de {server}", "es": " de {server}"}
+_WITH = {"en": ", with {gist}", "de": ", mit {gist},", "fr": ", avec {gist}", "es": ", con {gist}"}
 _FORM = {
     "en": "{server} needs to know something. Please look at the screen.",
     "de": "{server} möchte etwas wissen. Bitte sieh auf den Bildschirm.",
+    "fr": "{server} a besoin d'un renseignement. Regardez l'écran, s'il vous plaît.",
+    "es": "{server} necesita saber algo. Mira la pantalla, por favor.",
 }
 _LINK = {
     "en": "{server} asks you to open a page. Please look at the screen.",
     "de": "{server} bittet dich, eine Seite zu öffnen. Bitte sieh auf den Bildschirm.",
+    "fr": "{server} vous demande d'ouvrir une page. Regardez l'écran, s'il vous plaît.",
+    "es": "{server} te pide que abras una página. Mira la pantalla, por favor.",
 }
-_AND = {"en": " and ", "de": " und "}
+_AND = {"en": " and ", "de": " und ", "fr": " et ", "es": " y "}
 
 MAX_VALUE = 60
 """Characters of a spoken argument."""
@@ -75,6 +86,12 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _WORD_BOUNDARY = re.compile(r"[_\-./]+|(?<=[a-z])(?=[A-Z])")
 
 
+def wording(language: str) -> str:
+    """The language in which a call in `language` (BCP 47) says sentences of its own."""
+    primary = language.lower().replace("_", "-").partition("-")[0]
+    return primary if primary in _TOOL else "en"
+
+
 def parse_consent(text: str) -> bool | None:
     """True for yes, False for no, None where the words, taken together, are neither. In all languages: callers mix them, and no
     yes in one is a no in another."""
@@ -84,7 +101,7 @@ def parse_consent(text: str) -> bool | None:
 
 def question(approval: Approval, language: str) -> str:
     """One short sentence: which tool, and its first arguments."""
-    language = language if language in _TOOL else "en"
+    language = wording(language)
     server = "" if approval.server == "builtin" else _spoken(approval.server)
     if approval.kind != "tool":
         about = {"form": _FORM, "link": _LINK}[approval.kind][language]
