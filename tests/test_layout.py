@@ -319,6 +319,7 @@ HEAVY: dict[str, tuple[str, ...]] = {
         "engines/wan/wan_pipeline.py",
     ),
     "numpy": (
+        "engines/decoding/request_media.py",
         "engines/asr/whisper.py",
         "engines/asr/sherpa.py",
         "engines/asr/qwen.py",
@@ -354,13 +355,13 @@ HEAVY: dict[str, tuple[str, ...]] = {
         "sessions/video/muxer.py",
     ),
     "PIL": (
+        "engines/decoding/request_media.py",
         "engines/minicpmo/model_messages.py",
         "engines/footage/picture_file.py",
         "engines/musetalk/face_picture.py",
         "engines/portrait/engine.py",
         "engines/portrait/look_painter.py",
         "engines/portrait/picture_painter.py",
-        "engines/qwen_omni/prompt/media_reader.py",
         "engines/wan/wan_pipeline.py",
         "media/images.py",
         "media/documents.py",

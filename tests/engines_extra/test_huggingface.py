@@ -1,4 +1,4 @@
-"""The engine of causal language models on tiny random models of six families: what it writes is what the library's own `generate` writes,
+"""The engine of causal language models on tiny random models of eight families: what it writes is what the library's own `generate` writes,
 alone and beside others, with an empty cache and with a kept one."""
 
 from collections.abc import AsyncIterator
@@ -47,7 +47,12 @@ def anyio_backend() -> str:
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    return {family: make_causal(tmp_path_factory.mktemp(family) / "tiny", family) for family in FAMILIES}
+    # Mistral's first seed writes half characters for so long that a stream gives them up, and text is compared here.
+    seeds = {"mistral": 1}
+    return {
+        family: make_causal(tmp_path_factory.mktemp(family) / "tiny", family, seed=seeds.get(family, 0))
+        for family in FAMILIES
+    }
 
 
 async def opened(folder: Path, **options: Any) -> HuggingfaceEngine:

@@ -67,6 +67,7 @@ STORED_4BIT = {"quant_method": "bitsandbytes", "load_in_4bit": True}
         (pickle_weights, "no weights as safetensors"),
         (drop_tokenizer, "no tokenizer"),
         (configure(**OWN_CODE), "code of its own"),
+        (configure(quantization_config={"quant_method": "unheard_of"}), "does not know"),
         pytest.param(
             configure(quantization_config=STORED_4BIT),
             "bitsandbytes",

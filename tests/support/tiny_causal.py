@@ -14,7 +14,7 @@ import transformers
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
-Family = Literal["llama", "qwen3", "gemma3", "gpt_neox", "mamba", "lfm2"]
+Family = Literal["llama", "qwen3", "mistral", "phi", "gemma3", "gpt_neox", "mamba", "lfm2"]
 FAMILIES: tuple[Family, ...] = get_args(Family)
 CONTROL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>", "<s>")
 MARKERS = ("<tool_call>", "</tool_call>", "<think>", "</think>")
@@ -27,7 +27,7 @@ CHATML = """\
 {%- if add_generation_prompt -%}{{ '<|im_start|>assistant\\n' }}{%- endif -%}
 """
 WINDOW = 16
-"""Tokens of the window of those layers of Gemma that have one."""
+"""Tokens of the window of those layers of Gemma and Mistral that have one."""
 
 
 def make_causal(folder: Path, family: Family = "llama", *, seed: int = 0, bos: bool = False) -> Path:
@@ -84,6 +84,10 @@ def _config(family: Family, tokenizer: PreTrainedTokenizerFast) -> Any:
             return transformers.LlamaConfig(**grouped)
         case "qwen3":
             return transformers.Qwen3Config(**grouped)
+        case "mistral":
+            return transformers.MistralConfig(**grouped, sliding_window=WINDOW)
+        case "phi":
+            return transformers.PhiConfig(**sizes)
         case "gemma3":
             kinds = ["sliding_attention", "full_attention"] * 2
             return transformers.Gemma3TextConfig(**grouped, sliding_window=WINDOW, layer_types=kinds)

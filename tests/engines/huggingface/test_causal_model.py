@@ -8,6 +8,7 @@ import pytest
 from duologue.engines.huggingface.causal_model import (
     HuggingfaceOptions,
     check_options,
+    check_stored_bits,
     find_weights,
     open_model,
 )
@@ -71,3 +72,26 @@ def test_options_that_cannot_be_are_refused(options: HuggingfaceOptions, param: 
 def test_a_device_that_there_is_not_is_refused_first() -> None:
     with pytest.raises(StartFailed, match="no device"):
         open_model(HuggingfaceOptions(device="tpu"))
+
+
+@pytest.mark.parametrize(
+    ("stored", "sentence", "code"),
+    [
+        ({"quant_method": "unheard_of"}, r"does not know \(unheard_of\)", "start_failed"),
+        ({"bits": 4}, r"does not know \(without a name\)", "start_failed"),
+        ("4bit", r"does not know \(without a name\)", "start_failed"),
+        ({"quant_method": "vptq"}, "pip install vptq", "engine_missing"),
+    ],
+)
+def test_weights_in_fewer_bits_that_nobody_here_can_read_are_refused(
+    tmp_path: Path, stored: object, sentence: str, code: str
+) -> None:
+    folder = folder_of(tmp_path / "packed", quantization_config=stored)
+    with pytest.raises(StartFailed, match=sentence) as caught:
+        check_stored_bits(folder, ("vptq", "bitsandbytes_4bit"))
+    assert caught.value.code == code
+
+
+def test_weights_as_they_were_made_or_read_by_the_library_itself_are_fine(tmp_path: Path) -> None:
+    check_stored_bits(folder_of(tmp_path / "plain"), ())
+    check_stored_bits(folder_of(tmp_path / "packed", quantization_config={"quant_method": "fp8"}), ("fp8",))

@@ -6,6 +6,7 @@ once. Nothing is fetched here, and no code of a model's folder is run. Blocks.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
@@ -24,12 +25,28 @@ from duologue.engines.decoding.slot_plan import ModelSize, SlotPlan, plan_memory
 from duologue.engines.devices import parse_device
 from duologue.engines.hardware import machine_limits
 from duologue.engines.huggingface.growing_cache import CacheMaker
+from duologue.engines.huggingface.media_processor import MediaProcessor, open_processor
 from duologue.engines.huggingface.row_batch import RowBatch
 from duologue.engines.optional_library import importing, loading
 from duologue.engines.weights import check_files, find_folder, hub_command, missing_weights, target_folder
 from duologue.errors import StartFailed
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
+PACKERS = {
+    "aqlm": "aqlm",
+    "auto-round": "auto_round",
+    "awq": "gptqmodel",
+    "bitsandbytes": "bitsandbytes",
+    "compressed-tensors": "compressed_tensors",
+    "eetq": "eetq",
+    "gptq": "gptqmodel",
+    "hqq": "hqq",
+    "torchao": "torchao",
+    "vptq": "vptq",
+}
+"""The package that reads weights which were stored in fewer bits, by the name that their folder has for the way."""
+SPEAKING = ("qwen2_5_omni", "qwen3_omni_moe")
+"""Models of the engine qwen_omni: a model that writes is only a part of them."""
 UNLIMITED = 32_768
 """The context of a model whose configuration has no limit: one with a state instead of keys."""
 
@@ -52,12 +69,13 @@ class HuggingfaceOptions(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CausalModel(Struct, frozen=True):
-    """A loaded model and what belongs to it: the library itself, `rows` to run it with, the template's text ("" without one), what
+    """A loaded model and what belongs to it: the library itself, `rows` to run it with, `media` where it takes pictures or sound, the template's text ("" without one), what
     `generation_config.json` says, and the plan."""
 
     torch: Any
     rows: RowBatch
     tokenizer: Any
+    media: MediaProcessor | None
     template: str
     generation: dict[str, Any]
     plan: SlotPlan
@@ -124,6 +142,29 @@ def find_weights(options: HuggingfaceOptions) -> Path:
     return folder
 
 
+def check_stored_bits(folder: Path, known: Collection[str]) -> None:
+    """Raises StartFailed for weights in fewer bits that are stored in a way which the library does not know (`known`), or whose package is
+    missing."""
+    stored = read_json(folder / "config.json").get("quantization_config")
+    if not stored:
+        return
+    way = str(stored.get("quant_method") or "") if isinstance(stored, dict) else ""
+    if not way or not any(name == way or name.startswith(f"{way}_") for name in known):
+        raise StartFailed(
+            f"The weights in {folder} are stored in fewer bits in a way that transformers does not know ({way or 'without a name'}). Fetch "
+            "the model as it was made, or a GGUF file of it for the engine llama.",
+            param="model",
+        )
+    package = PACKERS.get(way)
+    if package is not None and find_spec(package) is None:
+        raise StartFailed(
+            f"The weights in {folder} are stored in fewer bits ({way}), which needs one more package: "
+            f"pip install {package.replace('_', '-')}.",
+            code="engine_missing",
+            param="model",
+        )
+
+
 def open_model(options: HuggingfaceOptions) -> CausalModel:
     """Load the model. Raises StartFailed."""
     device = parse_device(options.device)
@@ -142,9 +183,12 @@ def open_model(options: HuggingfaceOptions) -> CausalModel:
         AttributeError,
         ImportError,
     ):
+        check_stored_bits(folder, transformers.quantizers.auto.AUTO_QUANTIZER_MAPPING)
         config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True)
         loader = _loader(transformers, config, folder)
         tokenizer = _tokenizer(transformers, folder)  # before the weights, which take minutes
+        template = read_template(folder, tokenizer)
+        media, unread = open_processor(transformers, folder, config, template)
         place = place_of(torch, device)
         stored = stored_bytes(folder)
         size = _size(torch, config, options, stored)
@@ -169,7 +213,8 @@ def open_model(options: HuggingfaceOptions) -> CausalModel:
         torch=torch,
         rows=rows,
         tokenizer=tokenizer,
-        template=read_template(folder, tokenizer),
+        media=media,
+        template=template,
         generation=read_json(folder / "generation_config.json"),
         plan=plan,
         folder=folder,
@@ -179,7 +224,7 @@ def open_model(options: HuggingfaceOptions) -> CausalModel:
         vocabulary=config.get_text_config().vocab_size,
         trained=size.trained,
         kind=str(config.model_type),
-        warnings=(*plan.warnings, *warnings),
+        warnings=(*plan.warnings, *unread, *warnings),
     )
 
 
@@ -197,7 +242,10 @@ def _loader(transformers: Any, config: Any, folder: Path) -> Any:
     for name, mapping in (
         ("AutoModelForCausalLM", "MODEL_FOR_CAUSAL_LM_MAPPING"),
         ("AutoModelForImageTextToText", "MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING"),
+        ("AutoModelForMultimodalLM", "MODEL_FOR_MULTIMODAL_LM_MAPPING"),
     ):
+        if config.model_type in SPEAKING:
+            break
         if type(config) in getattr(transformers, mapping) and not config.is_encoder_decoder:
             return getattr(transformers, name)
     raise StartFailed(

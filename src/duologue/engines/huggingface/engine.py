@@ -27,6 +27,7 @@ from duologue.engines.decoding.model_folder import ends_of
 from duologue.engines.decoding.token_choice import TokenChoice
 from duologue.engines.decoding.token_text import TokenText
 from duologue.engines.huggingface.causal_model import CausalModel, HuggingfaceOptions, open_model
+from duologue.engines.huggingface.processed_prompt import ProcessedPrompt, readable
 from duologue.engines.huggingface.reply_rows import Outcome, PromptRow, ReplyRow, common_beginning, run_step
 from duologue.engines.huggingface.row_driver import RowDriver
 from duologue.engines.huggingface.text_sequence import TextSequence
@@ -39,6 +40,7 @@ from duologue.text.templates.chatml import CHATML
 from duologue.text.templates.prompt_request import TemplateFacts
 from duologue.threads import ThreadLane
 from duologue.values.events import Progress
+from duologue.values.messages import AudioPart, ImagePart
 from duologue.values.requests import ModelCard
 
 BATCH, BATCH_ON_CARD = 128, 1024
@@ -76,7 +78,7 @@ async def load(options: dict[str, Any]) -> HuggingfaceEngine:
 
 
 class HuggingfaceEngine:
-    """A loaded model. Implements `contracts.PromptEngine`."""
+    """A loaded model. Implements `contracts.PromptEngine`, and `MediaPromptEngine` for models that take pictures or sound."""
 
     def __init__(
         self,
@@ -125,12 +127,30 @@ class HuggingfaceEngine:
             tokens if not start or tokens[: len(self._leading)] == self._leading else self._leading + tokens
         )
 
+    async def tokenize_media(self, pieces: Sequence[str | ImagePart | AudioPart]) -> ProcessedPrompt:
+        """See `contracts.MediaPromptEngine`. Raises Unsupported (`modality_unsupported`) for media that the model does not take."""
+        media = self._open().media
+        kinds = {
+            "image" if isinstance(each, ImagePart) else "audio"
+            for each in pieces
+            if not isinstance(each, str)
+        }
+        if media is None or not kinds <= set(media.kinds):
+            takes = ", ".join(self._card.modalities)
+            raise Unsupported(
+                f"The model {self._card.name} takes {takes}. Leave other media out, or choose another model.",
+                code="modality_unsupported",
+                param="messages",
+            )
+        return await self._text_lane.run(media.prompt, pieces, self._leading)
+
     def cached_tokens(self, slot: int, tokens: Sequence[int]) -> int:
         """Exact: the last prompt and the reply to it are in the cache."""
         sequence = self._sequences.get(slot)
         if sequence is None or sequence.lost:
             return 0
-        return self._open().rows.kept(sequence, common_beginning(sequence.numbers, tokens))
+        kept = self._open().rows.kept(sequence, common_beginning(sequence.numbers, tokens))
+        return readable(tokens, kept)
 
     @asynccontextmanager
     async def prefill(self, slot: int, tokens: Sequence[int]) -> AsyncIterator[AsyncIterator[Progress]]:
@@ -145,7 +165,7 @@ class HuggingfaceEngine:
     ) -> AsyncIterator[AsyncIterator[Piece | Progress | GenerationEnded]]:
         """Continue `tokens`; leaving ends it within a step."""
         self._check_room(tokens, 1)
-        row = await self._text_lane.run(self._row, self._sequence(slot), tuple(tokens), generation)
+        row = await self._text_lane.run(self._row, self._sequence(slot), tokens, generation)
         async with self._driver.drive(row) as items:
             yield items
 
@@ -157,7 +177,7 @@ class HuggingfaceEngine:
         await self._template.close()
         await self._lane.run(self._sequences.clear)
 
-    def _row(self, sequence: TextSequence, prompt: tuple[int, ...], generation: Generation) -> ReplyRow:
+    def _row(self, sequence: TextSequence, prompt: Sequence[int], generation: Generation) -> ReplyRow:
         sampling, torch = generation.sampling, self._open().torch
         rules = rules_of(sampling, self._rules, self._tokens, self._vocabulary)
         constraint = None
@@ -236,6 +256,7 @@ def causal_card(
         parameters=opened.parameters,
         size=opened.size,
         description=opened.kind,
+        modalities=("text", *(() if opened.media is None else opened.media.kinds)),
         verbs=tuple(verbs),
         sampling=FIELDS,
         defaults=card_defaults(rules),

@@ -13,6 +13,7 @@ from duologue.engines.contracts import GenerationEnded, Piece
 from duologue.engines.decoding.token_choice import ChosenToken, TokenChoice
 from duologue.engines.decoding.token_text import TokenText
 from duologue.engines.device_failures import describe_failure
+from duologue.engines.huggingface.processed_prompt import ProcessedPrompt, readable
 from duologue.engines.huggingface.row_batch import RowBatch
 from duologue.engines.huggingface.text_sequence import TextSequence
 from duologue.errors import Problem
@@ -26,7 +27,8 @@ class PromptRow:
     """Reads a prompt into a sequence, keeping what both begin with."""
 
     def __init__(self, sequence: TextSequence, prompt: Sequence[int], batch: int) -> None:
-        self.sequence, self.prompt, self._batch = sequence, tuple(prompt), batch
+        self.sequence, self._batch = sequence, batch
+        self.prompt = prompt if isinstance(prompt, ProcessedPrompt) else tuple(prompt)
         self.reads, self.ended = True, False
         self.cached: int | None = None
 
@@ -36,11 +38,15 @@ class PromptRow:
         if self.cached is None:
             # The last token is always read: only that gives the logits behind it.
             common = min(common_beginning(sequence.numbers, prompt), len(prompt) - 1)
-            self.cached = rows.kept(sequence, common)
+            self.cached = readable(prompt, rows.kept(sequence, common))
             rows.crop(sequence, self.cached)
         start = len(sequence)
         end = len(prompt) if rows.whole else min(len(prompt), start + share * self._batch)
-        logits = rows.read(sequence, prompt[start:end])
+        if isinstance(prompt, ProcessedPrompt) and start == 0:
+            end = len(prompt) if rows.whole else prompt.whole
+            logits = rows.read_media(sequence, prompt, end)
+        else:
+            logits = rows.read(sequence, prompt[start:end])
         progress = Progress(end, len(prompt), self.cached)
         if end < len(prompt):
             return [progress]

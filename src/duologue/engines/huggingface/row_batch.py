@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from duologue.engines.huggingface.growing_cache import CacheMaker
+from duologue.engines.huggingface.processed_prompt import ProcessedPrompt
 from duologue.engines.huggingface.text_sequence import TextSequence
 from duologue.errors import EngineFailed
 
@@ -52,6 +53,8 @@ class RowBatch:
         else:
             self.caches.crop(sequence.cache, length)
         del sequence.numbers[length:]
+        if all(number >= 0 for number in sequence.numbers):
+            sequence.ahead = 0
 
     def read(self, sequence: TextSequence, tokens: Sequence[int]) -> Any:
         """Read tokens behind a sequence. The logits of what follows, [vocabulary] float32."""
@@ -59,9 +62,34 @@ class RowBatch:
         parts = [[token] for token in tokens] if self.whole and len(sequence) else [list(tokens)]
         for part in parts:
             start = len(sequence)
-            logits = self._run([part], [list(range(start, start + len(part)))], sequence.cache, None)
+            first = start + sequence.ahead
+            logits = self._run([part], [list(range(first, first + len(part)))], sequence.cache, None)
             sequence.numbers += part
         return logits[0]
+
+    def read_media(self, sequence: TextSequence, prompt: ProcessedPrompt, end: int) -> Any:
+        """Read the first `end` tokens of a prompt, all its media among them, into an empty sequence; the logits of what follows. The library
+        computes the positions, and where those of the next tokens are is asked of it."""
+        self._apart(sequence)
+        torch, count = self._torch, len(prompt.tokens)
+        options = {**self._fixed, self._cache_name: sequence.cache}
+        for name, value in prompt.inputs.items():
+            if not isinstance(value, torch.Tensor):
+                options[name] = value
+                continue
+            if tuple(value.shape) == (1, count):  # one for each token
+                value = value[:, :end]
+            options[name] = value.to(self._device, self._model.dtype if value.is_floating_point() else None)
+        counters = [part for part in self._model.modules() if hasattr(part, "rope_deltas")]
+        for counter in counters:
+            counter.rope_deltas = None
+        output = self._model(input_ids=torch.tensor([prompt.tokens[:end]], device=self._device), **options)
+        counted = (counter.rope_deltas for counter in counters)
+        sequence.ahead = next((int(each.flatten()[0]) for each in counted if each is not None), 0)
+        for counter in counters:
+            counter.rope_deltas = None
+        sequence.numbers += prompt.numbers[:end]
+        return output.logits[0, -1].float()
 
     def write(self, sequences: Sequence[TextSequence], tokens: Sequence[int]) -> list[Any]:
         """Read one token behind each of some sequences; the logits of each."""
@@ -77,7 +105,10 @@ class RowBatch:
         for at, sequence in enumerate(sequences):
             mask[at, : longest - 1 - len(sequence)] = 0
         logits = self._run(
-            [[token] for token in tokens], [[len(sequence)] for sequence in sequences], self._cache, mask
+            [[token] for token in tokens],
+            [[len(sequence) + sequence.ahead] for sequence in sequences],
+            self._cache,
+            mask,
         )
         for sequence, token in zip(sequences, tokens, strict=True):
             sequence.numbers.append(token)

@@ -15,6 +15,8 @@ class TextSequence:
         self.cache = cache
         self.numbers: list[int] = []
         """The tokens in the cache."""
+        self.ahead = 0
+        """How far the positions behind its media are from the numbers of the tokens: some models give a picture fewer positions than tokens."""
         self.lost = False
         """A step failed with it, so nobody knows what its cache has."""
 

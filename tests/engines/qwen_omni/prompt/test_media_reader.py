@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from duologue.engines.qwen_omni.prompt.media_reader import MediaReader, as_sound, medium_key
+from duologue.engines.decoding.request_media import medium_key
+from duologue.engines.qwen_omni.prompt.media_reader import MediaReader, as_sound
 from duologue.errors import BadRequest
 from duologue.values.messages import AudioPart, ImagePart
 

@@ -6,22 +6,14 @@ made only when a medium is really read: most turns find theirs in the cache.
 
 from __future__ import annotations
 
-import hashlib
-import io
-import warnings
 from typing import Any
 
+from duologue.engines.decoding.request_media import FLOAT, heard_sound, open_picture, samples_of
 from duologue.engines.qwen_omni.prompt.media_sizes import LEAST_SAMPLES, SoundSize
 from duologue.errors import BadRequest
-from duologue.resampler import Resampler
-from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES, from_float32, to_float32
+from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES, to_float32
 from duologue.values.messages import AudioPart, ImagePart
 
-FLOAT = 4
-"""Bytes of a float32 sample."""
-LEAST_RATE, MOST_RATE = 1_000, 384_000
-"""Hz of a sound."""
-FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
 NARROWEST = 1 / 200
 """Width to height, or the other way round, of the thinnest picture that these models take."""
 
@@ -39,7 +31,7 @@ class MediaReader:
 
     def picture_grid(self, part: ImagePart) -> tuple[int, int]:
         """Rows and columns of tokens of a picture. Raises BadRequest (`image_unreadable`)."""
-        width, height = self._open(part).size
+        width, height = open_picture(part).size
         if not NARROWEST < width / height < 1 / NARROWEST:
             raise _unreadable("A picture is far longer than wide, so the model cannot see it.")
         factor = self._patch * self._merge
@@ -48,7 +40,7 @@ class MediaReader:
 
     def picture_features(self, part: ImagePart) -> tuple[Any, Any]:
         """The patches of a picture, [patches, values], and the grid that they are of, [1, 3]."""
-        picture = self._open(part).convert("RGB")
+        picture = open_picture(part).convert("RGB")
         features = self._pictures(
             images=[picture],
             size={"shortest_edge": self._least, "longest_edge": self._most},
@@ -58,12 +50,7 @@ class MediaReader:
 
     def heard(self, part: AudioPart) -> AudioPart:
         """A sound at the rate that the model hears. Raises BadRequest (`sound_unreadable`)."""
-        if not LEAST_RATE <= part.rate <= MOST_RATE or len(part.data) < FLOAT:
-            raise BadRequest("A sound is empty or cannot be read.", code="sound_unreadable", param="messages")
-        if part.rate == HEARD_RATE:
-            return part
-        resampler = Resampler(part.rate, HEARD_RATE)
-        return AudioPart(to_float32(resampler.feed(from_float32(part.data)) + resampler.finish()))
+        return heard_sound(part)
 
     def sound_tokens(self, part: AudioPart) -> int:
         """Tokens of a sound from `heard`."""
@@ -74,9 +61,7 @@ class MediaReader:
         own processor pads every sound to five minutes."""
         import numpy
 
-        values = numpy.frombuffer(part.data[: len(part.data) // FLOAT * FLOAT], "<f4")
-        # A sample of 1e38, which is no sound, would make every number of the model NaN.
-        values = numpy.clip(numpy.nan_to_num(values, posinf=0.0, neginf=0.0), -1.0, 1.0)
+        values = samples_of(part)
         if len(values) < LEAST_SAMPLES:
             values = numpy.pad(values, (0, LEAST_SAMPLES - len(values)))
         features = self._sounds(
@@ -88,24 +73,6 @@ class MediaReader:
             return_tensors="pt",
         )
         return features["input_features"], features["attention_mask"]
-
-    def _open(self, part: ImagePart) -> Any:
-        from PIL import Image
-
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error", Image.DecompressionBombWarning)
-                picture = Image.open(io.BytesIO(part.data), formats=FORMATS)
-                picture.load()
-        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError, Warning):
-            raise _unreadable("A picture is damaged or too large, and cannot be read.") from None
-        return picture
-
-
-def medium_key(part: ImagePart | AudioPart) -> int:
-    """The negative number of a medium, from its bytes."""
-    rate = part.rate.to_bytes(4, "big") if isinstance(part, AudioPart) else b""
-    return -1 - int.from_bytes(hashlib.sha256(rate + part.data).digest()[:8], "big")
 
 
 def as_sound(pcm: bytes) -> AudioPart:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from duologue.engines.qwen_omni.prompt.media_reader import MediaReader, medium_key
+from duologue.engines.decoding.request_media import medium_key
+from duologue.engines.qwen_omni.prompt.media_reader import MediaReader
 from duologue.engines.qwen_omni.prompt.omni_prompt import OmniPrompt, PromptMedium, PromptPiece, PromptText
 from duologue.errors import StartFailed
 from duologue.values.messages import AudioPart, ImagePart
