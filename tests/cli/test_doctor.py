@@ -159,6 +159,16 @@ def test_a_file_that_is_no_model_is_told(tmp_path):
     assert finding.state == "problem"
 
 
+@pytest.mark.parametrize(("engine", "extra"), [("transformers", "transformers"), ("qwen_omni", "omni")])
+def test_an_engine_whose_libraries_are_missing_names_its_extra(monkeypatch, engine, extra):
+    monkeypatch.setattr(doctor, "find_spec", lambda name: None if name == "torch" else object())
+    finding = only(doctor.check_workers(settings(engine=engine, model="/models/some")))
+    assert finding.state == "problem"
+    assert finding.text == f"the engine {engine} needs torch: pip install 'duologue[{extra}]'"
+    monkeypatch.setattr(doctor, "find_spec", lambda name: object())
+    assert only(doctor.check_workers(settings(engine=engine, model="/models/some"))).state == "ok"
+
+
 def test_an_upstream_that_is_down_is_a_warning():
     finding = only(doctor.check_workers(settings(**{"upstream.url": f"http://127.0.0.1:{free_port()}"})))
     assert (finding.state, "does not answer" in finding.text) == ("warning", True)

@@ -1,10 +1,11 @@
-"""Tiny models with random weights that see or hear, as folders with a processor: Llava and Gemma 3 see, Qwen2-Audio hears.
+"""Tiny models with random weights that see or hear, as folders with a processor: Llava, Gemma 3 and Qwen2-VL see, Qwen2-Audio hears.
 
-For tests of the engine `transformers`. Needs torch, transformers and Pillow; none of these processors needs torchvision.
+For tests of the engine `transformers`. Needs torch, transformers and Pillow; the processor of Qwen2-VL needs torchvision too.
 """
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -12,17 +13,21 @@ import torch
 import transformers
 from tests.support.tiny_causal import make_tokenizer
 
-Family = Literal["llava", "gemma3", "qwen2_audio"]
-FAMILIES: tuple[Family, ...] = get_args(Family)
+Family = Literal["llava", "gemma3", "qwen2_audio", "qwen2_vl"]
+FAMILIES: tuple[Family, ...] = tuple(
+    family for family in get_args(Family) if family != "qwen2_vl" or find_spec("torchvision") is not None
+)
 PLACES: dict[Family, str] = {
     "llava": "<image>",
     "gemma3": "<start_of_image>",
+    "qwen2_vl": "<|vision_start|><|image_pad|><|vision_end|>",
     "qwen2_audio": "<|audio_bos|><|AUDIO|><|audio_eos|>",
 }
 """What the template of each writes for a medium."""
 CONTROL: dict[Family, tuple[str, ...]] = {
     "llava": ("<image>",),
     "gemma3": ("<start_of_image>", "<end_of_image>", "<image_soft_token>"),
+    "qwen2_vl": ("<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"),
     "qwen2_audio": ("<|AUDIO|>", "<|audio_bos|>", "<|audio_eos|>"),
 }
 TEMPLATE = """\
@@ -118,6 +123,8 @@ def _made(family: Family, tokenizer: Any) -> tuple[Any, Any]:
         return transformers.Gemma3ForConditionalGeneration(config), transformers.Gemma3Processor(
             pictures, tokenizer, image_seq_length=4
         )
+    if family == "qwen2_vl":
+        return _qwen2_vl(text, tokenizer)
     config = transformers.Qwen2AudioConfig(
         audio_config={
             "num_mel_bins": 32,
@@ -133,4 +140,31 @@ def _made(family: Family, tokenizer: Any) -> tuple[Any, Any]:
     sounds = transformers.WhisperFeatureExtractor(feature_size=32, chunk_length=3)
     return transformers.Qwen2AudioForConditionalGeneration(config), transformers.Qwen2AudioProcessor(
         sounds, tokenizer
+    )
+
+
+def _qwen2_vl(text: dict[str, Any], tokenizer: Any) -> tuple[Any, Any]:
+    """A model that gives a picture fewer positions than tokens."""
+    number = tokenizer.convert_tokens_to_ids
+    rope = {"rope_type": "default", "rope_theta": 10_000.0, "mrope_section": [2, 3, 3]}
+    config = transformers.Qwen2VLConfig(
+        text_config={**text, "rope_parameters": rope},
+        vision_config={
+            "depth": 2,
+            "embed_dim": 32,
+            "hidden_size": 64,
+            "num_heads": 2,
+            "patch_size": PATCH,
+            "mlp_ratio": 2,
+        },
+        image_token_id=number("<|image_pad|>"),
+        video_token_id=number("<|video_pad|>"),
+        vision_start_token_id=number("<|vision_start|>"),
+        vision_end_token_id=number("<|vision_end|>"),
+    )
+    size = {"shortest_edge": 256, "longest_edge": 4096}
+    pictures = transformers.Qwen2VLImageProcessor(size=size, patch_size=PATCH)
+    videos = transformers.Qwen2VLVideoProcessor(size=size, patch_size=PATCH)
+    return transformers.Qwen2VLForConditionalGeneration(config), transformers.Qwen2VLProcessor(
+        pictures, tokenizer, videos
     )

@@ -45,6 +45,11 @@ LIBRARIES = {
     "musetalk": ("diffusers", "video"),
 }
 """The library of each voice engine, and the extra that installs it."""
+MODEL_LIBRARIES = {
+    "transformers": (("torch", "transformers", "accelerate"), "transformers"),
+    "qwen_omni": (("torch", "transformers", "accelerate"), "omni"),
+}
+"""The libraries of those language engines that an extra installs, and the extra."""
 WANTED_MB = 1024
 RUNS = "a Duologue server runs at"
 
@@ -178,12 +183,23 @@ def check_workers(settings: Settings) -> Iterator[Finding]:
             yield Finding("ok", entry.name, "scripted engine: no model, replies follow a script")
         elif entry.engine == "llama":
             yield from _check_model(entry.name, entry.model, settings.data)
+        elif not entry.python and (lack := _missing_extra(entry.engine)):
+            yield Finding("problem", entry.name, lack)
         else:
             yield Finding(
                 "ok", entry.name, f"engine {entry.engine}: its weights are looked at when its worker starts"
             )
         if entry.python:
             yield _check_python(entry.name, entry.python)
+
+
+def _missing_extra(engine: str) -> str:
+    """What to install for a language engine; "" if its libraries are there, or it has no extra."""
+    libraries, extra = MODEL_LIBRARIES.get(engine, ((), ""))
+    missing = [library for library in libraries if find_spec(library) is None]
+    if not missing:
+        return ""
+    return f"the engine {engine} needs {', '.join(missing)}: pip install 'duologue[{extra}]'"
 
 
 def _check_python(name: str, python: str) -> Finding:

@@ -139,7 +139,8 @@ Engine = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="llama, transformers, remote, minicpmo, qwen_omni or scripted, instead of choosing one automatically.",
+        help="llama, transformers (extra transformers), remote, minicpmo, qwen_omni (extra omni) or scripted, instead of choosing one "
+        "automatically.",
     ),
 ]
 
