@@ -21,7 +21,7 @@ PAGE := src/duologue/gateway/page/index.html
 # Folders count as sources too: their time changes when a file in them goes away.
 WEB := $(shell find web/index.html web/package-lock.json web/vite.config.ts web/svelte.config.js web/plugins web/src web/public)
 # Test files run side by side in so many processes: most of them wait for servers and browsers they started.
-JOBS ?= 2
+JOBS ?= 3
 BENCHES := $(wildcard bench/bench_*.py)
 
 .PHONY: help install serve test test-long test-engines test-omni check format web wheel release lock screens bench bench-duplex soak chaos attack clean

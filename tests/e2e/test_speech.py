@@ -319,7 +319,8 @@ def test_a_face_says_a_text_as_a_clip_over_http_and_on_the_command_line(
         [*command, "--server", speaking.url], capture_output=True, text=True, timeout=120, check=False
     )
     assert told.returncode == 0, told.stderr
-    assert "Drawing" in told.stderr
+    # A short clip may be drawn between two looks at its state.
+    assert "Done" in told.stderr.splitlines()
 
     place = f"{speaking.url}/api/avatars/theo/clips"
     row = httpx.post(place, json={"text": "one two three"}).json()

@@ -97,7 +97,7 @@ def library_tokens(engine: HuggingfaceEngine, prompt: tuple[int, ...], count: in
 def library_text(engine: HuggingfaceEngine, prompt: tuple[int, ...], count: int = 24) -> str:
     tokens = library_tokens(engine, prompt, count)
     control = set(engine._tokenizer.all_special_ids)
-    return str(engine._tokenizer.decode([token for token in tokens if token not in control]))
+    return str(engine._tokenizer.decode([token for token in tokens if token not in control])).rstrip("\ufffd")
 
 
 async def written(
@@ -108,7 +108,7 @@ async def written(
 
 
 def text_of(items: list[Any]) -> str:
-    return "".join(item.text for item in items if isinstance(item, Piece))
+    return "".join(item.text for item in items if isinstance(item, Piece)).rstrip("\ufffd")
 
 
 async def test_it_is_a_prompt_engine(engine: HuggingfaceEngine) -> None:
