@@ -1,4 +1,4 @@
-// The server's capabilities and status, polled until it is ready. Owns the polling.
+// The server's capabilities and status, polled until it and its voice are ready. Owns the polling.
 import { shell as words } from "../language/en/shell/shell";
 import { modelTitle } from "../models/model_titles";
 import type { Clock } from "../wire/transport/clock";
@@ -62,7 +62,7 @@ export class Server {
     return modelTitle(name, this.#capabilities ?? { models: [] });
   }
 
-  /** Fetches now, and repeats until the server is ready. */
+  /** Fetches now, and repeats until the server and its voice are ready. */
   refresh(): Promise<void> {
     this.#refreshing ??= this.#fetchState().finally(() => (this.#refreshing = null));
     return this.#refreshing;
@@ -97,7 +97,10 @@ export class Server {
       this.#detail = answer.kind === "unreachable" ? "" : answer.message;
     }
     this.#failures = this.#status === "unreachable" || this.#status === "failed" ? this.#failures + 1 : 0;
-    if (this.#status === "ready" || this.#status === "locked") return;
+    // The voice loads after the model, perhaps before this page hears the server's events: one that is missed would leave
+    // the Call button off for good.
+    const isComplete = this.#status === "ready" && this.#capabilities?.voice?.state !== "loading";
+    if (isComplete || this.#status === "locked") return;
     const delay = this.#status === "empty" ? SLOWEST_POLL_MS : Math.min(POLL_MS * Math.max(1, this.#failures), SLOWEST_POLL_MS);
     this.#cancelTimer = this.#clock.after(delay, () => void this.refresh());
   }

@@ -55,6 +55,17 @@ describe("the server's state", () => {
     expect(requests).toHaveLength(2);
   });
 
+  it("is polled while the voice loads after the model", async () => {
+    answers = [json({ ...READY, voice: { state: "loading", detail: "The voice is loading." } }), json({ ...READY, voice: { state: "ready", detail: "" } })];
+    await server.refresh();
+    expect(server.status).toBe("ready");
+    clock.pass(1000);
+    await server.refresh();
+    expect(server.capabilities?.voice?.state).toBe("ready");
+    expect(requests).toHaveLength(2);
+    expect(clock.pending).toBe(0);
+  });
+
   it("is polled ever more slowly while unreachable, and the last answer stays", async () => {
     answers = [json(READY), nobody];
     await server.refresh();
