@@ -182,6 +182,19 @@ async def test_a_later_problem_is_an_event_and_done() -> None:
     assert client.messages[-1]["more_body"] is False
 
 
+async def test_a_dialect_may_end_a_failed_stream_in_its_own_way() -> None:
+    client = Client()
+    stream = EventStream(
+        Source(b"{}\n", BadRequest("No."))(),
+        Plain(),
+        media_type="application/x-ndjson",
+        failure=lambda body: b'{"error":"%b"}\n' % body["error"]["message"].encode(),
+    )
+    await client.takes(stream)
+    assert client.headers["content-type"].startswith("application/x-ndjson")
+    assert client.body == b'{}\n{"error":"No."}\n'
+
+
 async def test_a_bug_is_logged_with_its_trace_and_told_without(caplog: pytest.LogCaptureFixture) -> None:
     client = Client()
     with caplog.at_level(logging.ERROR):

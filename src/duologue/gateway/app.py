@@ -52,6 +52,7 @@ from duologue.gateway.middleware.message_limit import MessageLimit
 from duologue.gateway.middleware.stream_limit import StreamLimit
 from duologue.gateway.models.loader import ProbeHardware
 from duologue.gateway.models.registry import ModelRegistry
+from duologue.gateway.models.requested_models import RequestedModels
 from duologue.gateway.models.service import ModelService
 from duologue.gateway.presets import preset_routes
 from duologue.gateway.presets.voice_samples import VoiceSamples
@@ -133,6 +134,7 @@ class Gateway:
         self.metrics_history = MetricsHistory(time.time())
         generator = Generator(self.pool, observe=self._observe, wrote=self.metrics_history.wrote)
         self.models = ModelRegistry(self.pool.cards, settings.aliases, self.pool.find)
+        self.requested_models = RequestedModels(self.models)
         self.voice = self._voice_pool()
         self.library = VoiceLibrary(settings.limits.voices)
         self.avatars = AvatarLibrary(settings.limits.avatars, LookCatalogue())
@@ -350,7 +352,9 @@ class Gateway:
         app.include_router(audio.router(self.speech, limits=settings.limits, models=self.models.cards))
         references = MediaReferences(settings.limits, guard)
         app.include_router(
-            chat_completions.router(self.generate, self.models, references=references, **shared)
+            chat_completions.router(
+                self.generate, self.models, self.requested_models, references=references, **shared
+            )
         )
         app.include_router(parse_routes.router(self.models))
         app.include_router(pack_routes.router(self.voice_packs))

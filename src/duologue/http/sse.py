@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, ExitStack, aclosing
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import anyio
 from starlette.responses import Response
@@ -52,6 +52,11 @@ class Encoder(Protocol[Consumed]):
     def encode(self, item: Consumed) -> bytes: ...
 
     def close(self) -> None: ...
+
+
+def failure_frame(body: Mapping[str, Any]) -> bytes:
+    """An error as OpenAI's streams end with it."""
+    return b"data: %b\n\ndata: [DONE]\n\n" % json.dumps(body).encode()
 
 
 class _EncodedFrames:
@@ -100,7 +105,8 @@ async def while_connected(receive: Receive, work: Callable[[], Awaitable[Result]
 class EventStream(Response, Generic[Item]):
     """Sends the items of `source`, encoded, until source or encoder ends or the client disconnects, which cancels the source.
 
-    A problem before the first byte is answered with its HTTP status; a later one becomes an `error` event and `[DONE]`.
+    A problem before the first byte is answered with its HTTP status; a later one becomes what `failure` makes of its body.
+    `media_type`: of a stream that is not one of server-sent events.
     With `resumable` the headers leave at once, a failing source just ends the stream (the client reconnects), and the stream
     takes one of its user's places while it is open.
     """
@@ -116,10 +122,14 @@ class EventStream(Response, Generic[Item]):
         patience: float = PATIENCE,
         keep_alive: float = KEEP_ALIVE,
         stalled: float = STALLED,
+        media_type: str | None = None,
+        failure: Callable[[Mapping[str, Any]], bytes] = failure_frame,
     ) -> None:
-        super().__init__(headers={"Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no"})
+        headers = {"Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no"}
+        super().__init__(headers=headers, media_type=media_type)
         del self.headers["content-length"]  # the length of a stream is unknown
         self._source, self._encoder, self._resumable = source, encoder, resumable
+        self._failure = failure
         self._patience = keep_alive if resumable else patience
         self._keep_alive, self._stalled = keep_alive, stalled
         self._opening: anyio.Event | None = None
@@ -192,7 +202,7 @@ class EventStream(Response, Generic[Item]):
                 return
             if not self._resumable:
                 body = problem_body(error, scope["path"], request_id_of(scope))
-                await self._write(send, b"data: %b\n\ndata: [DONE]\n\n" % json.dumps(body).encode())
+                await self._write(send, self._failure(body))
         if self._commenting is not None:
             await self._commenting.wait()
         await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -119,6 +119,9 @@ class ChatRequest(Struct, frozen=True):
     """
 
     messages: tuple[Message, ...]
+    """Empty where `prompt` is given."""
+    prompt: str | tuple[int, ...] | None = None
+    """A text or tokens that the model continues as they are: no template, no reading of thoughts and tool calls."""
     model: str = ""
     upstream_model: str = ""
     """What a connected server calls the model; set by the pool, for a worker that serves all models of a server."""

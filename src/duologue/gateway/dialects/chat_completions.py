@@ -26,6 +26,7 @@ from duologue.gateway.dialects.audio_ids import AudioIds
 from duologue.gateway.dialects.reply import ReplyPipeline, ReplyPlan
 from duologue.gateway.media.references import MediaReferences
 from duologue.gateway.models.registry import ModelRegistry
+from duologue.gateway.models.requested_models import RequestedModels
 from duologue.gateway.speech.service import SpeechService
 from duologue.gateway.speech.voice_choice import VoiceChoice, note_header
 from duologue.http.error_responses import refuse, request_id_of
@@ -128,6 +129,7 @@ class _CompletionPipeline:
 def router(
     generate: Generate,
     models: ModelRegistry,
+    requested: RequestedModels | None = None,
     *,
     limits: LimitSettings | None = None,
     speech: SpeechService | None = None,
@@ -138,6 +140,7 @@ def router(
 ) -> APIRouter:
     """The endpoints. `references` reads what a request names, without fetching anything where it is not given. `clock` gives seconds since 1970; `patience` and `keep_alive` are those of `sse`."""
     limits = limits or LimitSettings()
+    requested = requested or RequestedModels(models)
     routes = APIRouter(prefix="/v1", tags=["OpenAI"])
     started = int(clock())
     shared = ReplyPipeline(generate, speech or SpeechService(None))
@@ -158,7 +161,7 @@ def router(
             return Response(status_code=400)
         user = user_of(request)
         body = await parsing(len(data), _decode_body, data, limits, user=user)
-        card = models.resolve(body.model)
+        card = await requested.card(body.model, user)
         make_plan = partial(pipeline.plan, body, len(data), card, request_id_of(request.scope), user)
         audio_id, headers = None, {}
         if body.is_spoken:  # The headers tell its voice.
