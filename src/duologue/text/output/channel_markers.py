@@ -18,6 +18,7 @@ class ChannelMarkers:
         "markers",
         "may_begin_marker",
         "may_begin_marker_or_line",
+        "may_begin_word",
         "tokens",
     )
 
@@ -37,6 +38,10 @@ class ChannelMarkers:
             f"[{first_characters}]" if first_characters else NEVER
         ).search
         """Finds a character at which a marker or code could begin or a line ends; none means the text is plain."""
+        self.may_begin_word: Callable[[str], object] | None = None
+        """Finds a character at which a marker could begin, where code is followed and only marks of code besides."""
+        if code_marks and not line_starts:
+            self.may_begin_word = re.compile(f"[{re.escape(first_words)}]" if first_words else NEVER).search
         plain_line = re.escape(" \t\r\n>`~" + self.markers.first_characters)
         tick = "`" if code_marks else ""
         self.may_begin_marker_or_line: Callable[[str], object] = re.compile(

@@ -130,6 +130,8 @@ class ChannelSplitter:
         """Finds a reason to read a text and not just pass it on. The fast path: None where it is closed."""
         self._plain_lines: Callable[[str], object] | None = None
         """Looks closer where that found a reason."""
+        self._plain_words: Callable[[str], object] | None = None
+        """Finds what could begin a marker in a text that has marks of code; None where that way is closed."""
         self._in_block = False
         """In a fenced block, where only a line that may close it is read."""
         self._delta: Callable[[str], Delta] = TextDelta
@@ -206,6 +208,9 @@ class ChannelSplitter:
             return [TextDelta(text)]
         if self._quick is not None and text and (taken := self._quick.take(text)) is not None:
             return [self._calls.piece(taken)]
+        words = self._plain_words
+        if words is not None and 0 < len(text) <= PIECE and words(text) is None:
+            return self._pass_code(text)
         self._deltas, self._starts = [], []
         if len(text) <= PIECE:
             self._advance(text)
@@ -213,6 +218,19 @@ class ChannelSplitter:
             for start in range(0, len(text), PIECE):
                 self._advance(text[start : start + PIECE])
         self._settle()
+        return self._deltas
+
+    def _pass_code(self, text: str) -> list[Delta]:
+        """Take a text without markers: what `_read_text` does with one, by a shorter way."""
+        self._code.take(text)
+        if "\n" not in text and self._content.transparent:
+            self._settle_content()
+            return [TextDelta(text)]
+        self._deltas, self._starts = [], []
+        at = self._offset
+        self._offset = at + len(text)
+        self._content.write(at, text)
+        self._settle_content()
         return self._deltas
 
     def finish(self) -> list[Delta]:
@@ -224,7 +242,8 @@ class ChannelSplitter:
             pending, self._pending = self._pending, ""
             self._channel.write(self._offset - len(pending), pending)
         self._content.finish()
-        self._plain_text, self._in_block = None, False
+        self._plain_text = self._plain_words = None
+        self._in_block = False
         return self._deltas
 
     def _finish_region(self, scanner: ToolCallScanner) -> None:
@@ -261,7 +280,7 @@ class ChannelSplitter:
     def _settle(self) -> None:
         """Choose the fast path for the next text if nothing is open: text without a character that could begin
         anything is then a delta as it is."""
-        self._plain_text = self._plain_lines = None
+        self._plain_text = self._plain_lines = self._plain_words = None
         self._in_block = False
         if self._pending or self._header or self._sentences:
             return
@@ -271,17 +290,26 @@ class ChannelSplitter:
             if self._reasoning.transparent and not self._tracking:
                 self._delta, self._plain_text = ReasoningDelta, self._reasoning_view.may_begin_marker
             return
-        view = self._content_view
-        place = self._code.place if view.follows_code else "text"
+        self._settle_content()
+
+    def _settle_content(self) -> None:
+        """`_settle` in content, where nothing is open but code."""
+        view, code, content = self._content_view, self._code, self._content
+        self._plain_text = self._plain_lines = None
+        self._in_block = False
+        place = code.place if view.follows_code else "text"
         if place == "block":
             # No call can begin before the block ends, so its line ends are text.
-            self._content.release()
-        if self._tracking or place == "undecided" or not self._content.transparent:
+            content.release()
+        if self._tracking:
+            return
+        self._plain_words = view.may_begin_word
+        if place == "undecided" or not content.transparent:
             return
         self._delta = TextDelta
         if place == "block":
             self._in_block = True
-            self._plain_text = FIND_LINE_END if self._code.line_begun else None
+            self._plain_text = FIND_LINE_END if code.line_begun else None
         elif place == "code":
             self._plain_text = FIND_CODE_MARK
         else:

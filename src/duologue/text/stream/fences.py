@@ -12,17 +12,24 @@ meant? The rules are CommonMark's, applied to a stream:
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Literal
 
 Place = Literal["text", "code", "block", "undecided"]
 """Within a line of text; within inline code or the opening line of a fenced block; within the block, where only a line that
 closes it counts; or at a line's beginning or after marks, where the next characters decide."""
 INDENT = " \t\r>"
+MAY_GO_ON = INDENT + "\n"
+"""What ends a text whose last line may be nothing but indentation."""
 _LINE = rf"[{INDENT}]*(?:{{mark}}|\Z)"
 LATER_LINES = {mark: re.compile("\n" + _LINE.format(mark=mark)) for mark in "`~"}
 """A later line that may close a fence of these marks, or that has nothing but indentation so far."""
 ANY_LINE = {mark: re.compile(r"(?:\A|\n)" + _LINE.format(mark=mark)) for mark in "`~"}
 """The same, for a text that begins where a line does."""
+STRETCHES = re.compile(r"[^`~\n]+|`+|~+|\n").findall
+SHORT_STRETCHES = lru_cache(maxsize=1024)(STRETCHES)
+"""The same for texts of SHORT characters at most: what models write between two line ends recurs, and looking it up takes a fifth."""
+SHORT = 16
 
 
 class CodeSpans:
@@ -84,11 +91,15 @@ class CodeSpans:
     def pass_block(self, text: str) -> bool:
         """Take any text in the place "block". False, and nothing is taken, if it has a line that may
         close the block."""
-        found = (ANY_LINE if self._blank else LATER_LINES)[self._fence].search(text)
+        fence = self._fence
+        if text[-1] not in MAY_GO_ON and fence not in text:
+            self._blank = False
+            return True
+        found = (ANY_LINE if self._blank else LATER_LINES)[fence].search(text)
         if found is None:
             self._blank = False
             return True
-        if text[found.end() - 1] == self._fence:
+        if text[found.end() - 1] == fence:
             return False
         self._blank = True
         return True
@@ -96,6 +107,20 @@ class CodeSpans:
     def continues(self, mark: str) -> bool:
         """Whether `mark`, a backtick or a tilde, would be more of the run that ends the text."""
         return self._run == mark
+
+    def take(self, text: str) -> None:
+        """Any text: what the three methods below take, in order."""
+        for stretch in SHORT_STRETCHES(text) if len(text) <= SHORT else STRETCHES(text):
+            mark = stretch[0]
+            if mark == "\n":
+                self.newline()
+            elif mark in "`~":
+                self.run(stretch)
+            else:  # As `text`, without the call: most stretches are of this kind.
+                if self._run:
+                    self._end_run()
+                if (self._blank or self._closing) and stretch.strip(INDENT):
+                    self._blank = self._closing = False
 
     def text(self, stretch: str) -> None:
         """A stretch without backticks, tildes and line ends."""
@@ -114,7 +139,8 @@ class CodeSpans:
 
     def newline(self) -> None:
         """A line end."""
-        self._end_run()
+        if self._run:
+            self._end_run()
         if self._closing:
             self._fence, self._size = "", 0
         self._blank = True
