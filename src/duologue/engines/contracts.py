@@ -30,6 +30,9 @@ class Piece(Struct, frozen=True):
     text: str
     tokens: int = 1
     logprobs: tuple[TokenLogprob, ...] = ()
+    control: bool = False
+    """It is one token of the vocabulary that stands for a marker, not a marker spelt with other tokens. False too where the
+    engine cannot tell."""
 
 
 class SpokenSound(Struct, frozen=True):

@@ -42,6 +42,7 @@ def test_control_tokens_have_no_text_unless_it_is_asked_for() -> None:
     kept = TokenText(tokenizer(), ("<tool_call>", "no token"))
     assert kept.add(1001) == "<tool_call>"
     assert kept.add(1000) == ""
+    assert [kept.is_control(token) for token in (1001, 1000, ord("a"))] == [True, False, False]
 
 
 def test_a_token_is_spelt_with_its_own_bytes() -> None:

@@ -416,6 +416,7 @@ class TestGenerate:
             engine, Generation(think, preserved=("<think>", "</think>", "no token at all"))
         )
         assert "".join(piece.text for piece in silent) == ""
+        assert all(piece.control for piece in spoken)
         assert "".join(piece.text for piece in spoken) == "<think>" * 3
 
     async def test_slots_run_side_by_side_and_do_not_mix(self, engine: LlamaEngine) -> None:

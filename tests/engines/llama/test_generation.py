@@ -53,6 +53,7 @@ def run(server: Server, **how: Any) -> tuple[list[Any], ReplyReader]:
         how.pop("top", None),
         how.pop("silent", False),
         how.pop("constrained", False),
+        how.pop("markers", ()),
     )
     complete(server, {"prompt": [1]}, reader.on_chunk)
     return items, reader
@@ -63,6 +64,11 @@ def test_chunks_become_pieces_with_their_tokens() -> None:
     items, reader = run(Server(reading, text("a", 1), text("é", 3), end()))
     assert items == [Progress(9, 9, 4), Piece("a", 1), Piece("é", 2), GenerationEnded("stop", 3, 4)]
     assert (reader.began, reader.ended, reader.left) == (True, True, False)
+
+
+def test_one_token_with_the_text_of_a_marker_is_a_control_token() -> None:
+    items, _ = run(Server(text("<think>", 1), text("<think>", 8), text("a", 9), end()), markers={"<think>"})
+    assert [item.control for item in items[:3]] == [True, False, False]
 
 
 def test_no_tokens_are_no_text() -> None:

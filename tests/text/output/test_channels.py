@@ -322,6 +322,32 @@ def test_markers_behind_code_count(before: str) -> None:
     assert said(before + CALL) == ("", before.rstrip("\n"), [("f", ARGUMENTS)])
 
 
+@pytest.mark.parametrize("positions", [False, True])
+@pytest.mark.parametrize("before", ["```json\n", "```\nx\n", "so `", "~~~\n", "```"])
+def test_a_control_token_is_meant_where_the_same_text_would_be_a_quotation(
+    before: str, positions: bool
+) -> None:
+    first, rest = CALL[: len("<tool_call>")], CALL[len("<tool_call>") :]
+    quoted, meant = machine(positions=positions), machine(positions=positions)
+    assert merged(run(quoted, [before, first])) == [("text", before + first)]
+    deltas = [*meant.feed(before), *meant.feed(first, control=True), *meant.feed(rest), *meant.finish()]
+    text, call = merged(deltas)
+    assert (text[0], text[1].rstrip("\n")) == ("text", before.rstrip("\n"))
+    assert call == ("call", "0", "call_0", "f", ARGUMENTS)
+
+
+def test_a_control_token_inside_a_call_changes_nothing() -> None:
+    made = machine()
+    text = '<tool_call>\n{"name": "f", "arguments": {"a": "'
+    deltas = [
+        *made.feed(text),
+        *made.feed("<tool_call>", control=True),
+        *made.feed('"}}\n</tool_call>'),
+        *made.finish(),
+    ]
+    assert merged(deltas) == [("call", "0", "call_0", "f", '{"a": "<tool_call>"}')]
+
+
 def test_a_fence_left_open_in_reasoning_does_not_swallow_the_answer() -> None:
     assert said("<think>```\nhm</think>Hi") == ("```\nhm", "Hi", [])
 

@@ -41,6 +41,10 @@ class TokenText:
         """Tokens whose text waits for more."""
         return len(self._pending)
 
+    def is_control(self, token: int) -> bool:
+        """Whether it is a control token that is text."""
+        return token in self._preserved
+
     def add(self, token: int) -> str:
         """The text that is complete with this token."""
         if token in self._control:

@@ -107,7 +107,7 @@ class ReplyRow(PromptRow):
         if self._text.pending:
             return Piece("", 1)  # it counts although its text waits
         logprobs, self._waiting = tuple(self._waiting), []
-        return Piece(text, 1, logprobs)
+        return Piece(text, 1, logprobs, self._text.is_control(chosen.id))
 
     def _logprob(self, chosen: ChosenToken) -> TokenLogprob:
         def spelt(token: int, logprob: float, top: tuple[TokenLogprob, ...] = ()) -> TokenLogprob:

@@ -198,6 +198,8 @@ class LlamaEngine:
         self._vocabulary = vocabulary
         self._applicable: OrderedDict[bytes, None] = OrderedDict()
         """Schemas that were found to be applied, least recently used first."""
+        self._one_token: dict[str, bool] = {}
+        """Markers, and whether each is one token."""
         self._prompts: dict[int, Sequence[int]] = {}
         """The last prompt of each slot."""
         self._pace = pace
@@ -240,6 +242,13 @@ class LlamaEngine:
         async with self._lane.stream(step, ROOM) as progress:
             yield progress
 
+    async def _is_one_token(self, marker: str) -> bool:
+        """Whether the vocabulary has this marker. Markers are those of a few families, so few are remembered."""
+        if (known := self._one_token.get(marker)) is None:
+            known = len(await self._tokenizer.tokens(marker, start=False)) == 1
+            self._one_token[marker] = known
+        return known
+
     @asynccontextmanager
     async def generate(
         self, slot: int, tokens: Sequence[int], generation: Generation
@@ -250,11 +259,12 @@ class LlamaEngine:
         if generation.format is not None:
             await self._check_applicable(slot, prompt, generation.format)
         top = generation.sampling.logprobs
+        markers = {marker for marker in generation.preserved if await self._is_one_token(marker)}
         silent = generation.sampling.max_tokens == 0
         constrained = generation.format is not None and generation.format.kind != "grammar"
 
         def step(emit: Emit[Piece | Progress | GenerationEnded]) -> None:
-            reply = ReplyReader(emit, top, silent, constrained)
+            reply = ReplyReader(emit, top, silent, constrained, markers)
             if not self._read(slot, prompt, reply.read_ahead, last=False):
                 return
             self._prompts[slot] = plain_tokens(prompt)

@@ -5,7 +5,7 @@ Called by `engine`, always in a lane's thread: everything here blocks, without t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import msgspec
@@ -102,12 +102,19 @@ class ReplyReader:
     """Turns the chunks of one generation into pieces and emits them.
 
     `top`: alternatives per token, None without logprobs; `silent`: no tokens were requested, so the one that llama.cpp
-    generates nevertheless is dropped; `constrained`: the reply has to be JSON.
+    generates nevertheless is dropped; `constrained`: the reply has to be JSON. `markers`: the texts of control tokens. The library
+    passes on no token ids, but one token with such a text can be no other.
     """
 
     def __init__(
-        self, emit: Emit[Piece | Progress | GenerationEnded], top: int | None, silent: bool, constrained: bool
+        self,
+        emit: Emit[Piece | Progress | GenerationEnded],
+        top: int | None,
+        silent: bool,
+        constrained: bool,
+        markers: Collection[str] = (),
     ) -> None:
+        self._markers = markers
         self._emit = emit
         self._json: list[str] | None = [] if constrained else None
         self._top = top
@@ -152,7 +159,8 @@ class ReplyReader:
                 return Piece("", 0)
             if self._json is not None:
                 self._json.append(choice.text)
-            return Piece(choice.text, tokens, token_logprobs(choice.logprobs, self._top))
+            is_control = tokens == 1 and choice.text in self._markers
+            return Piece(choice.text, tokens, token_logprobs(choice.logprobs, self._top), is_control)
         self.ended = True
         finish: Finish = "length" if choice is None or choice.finish_reason == "length" else "stop"
         if finish == "stop":

@@ -375,7 +375,7 @@ class _PromptReply:
                 self.generated += item.tokens
                 if alignment is not None:
                     alignment.add(item.text, item.logprobs)
-                deltas = splitter.feed(item.text)
+                deltas = splitter.feed(item.text, control=item.control)
                 if splitter.thinking:
                     self.reasoning += item.tokens
                 if deltas:

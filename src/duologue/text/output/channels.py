@@ -11,8 +11,9 @@ The rules:
   outside, are dropped. A span of whitespace only is ignored.
 * A tool call may occur inside reasoning if its format allows that. It ends the reasoning: text after the call is
   content, and the closing marker that may still come is dropped.
-* In content, a marker inside a fenced block or inline code is a quotation and stays text (`fences.py`). Reasoning is
-  not read as Markdown: a fence left open in a thought must not swallow the answer.
+* In content, a marker inside a fenced block or inline code is a quotation and stays text (`fences.py`), unless it is a
+  control token of the model: those are meant. Reasoning is not read as Markdown: a fence left open in a thought must not
+  swallow the answer.
 * Whitespace between the parts of a reply (before its first word, after reasoning and calls, line ends before a call)
   is held back, emitted when text follows, and dropped otherwise. Blank lines before the first text of an answer that
   follows a thought or a call are dropped.
@@ -110,6 +111,7 @@ class ChannelSplitter:
         self._call_starts = frozenset((*starts, *line_starts))
         self._thought_starts = frozenset(reasoning.starts if reasoning else ())
         self._thought_ends = frozenset(reasoning.ends if reasoning else ())
+        self._openings = (*self._call_starts, *self._thought_starts)
         self._answers = dict(answers)
         self._answer_markers = frozenset((*self._answers, *self._answers.values()))
         quotable = split and (tool_format is None or tool_format.quotable)
@@ -194,8 +196,11 @@ class ChannelSplitter:
             raise RuntimeError("this machine was not made with positions=True")
         return self._starts
 
-    def feed(self, text: str) -> list[Delta]:
-        """Add raw text; returns the deltas that are certain now."""
+    def feed(self, text: str, *, control: bool = False) -> list[Delta]:
+        """Add raw text; returns the deltas that are certain now. `control`: it ends in a control token of the model, which is never
+        a quotation."""
+        if control and text.endswith(self._openings):
+            self._leave_code()
         plain = self._plain_text
         if plain is not None and text:
             if plain(text) is None:
@@ -219,6 +224,12 @@ class ChannelSplitter:
                 self._advance(text[start : start + PIECE])
         self._settle()
         return self._deltas
+
+    def _leave_code(self) -> None:
+        """A call begins, or a thought: the code before it is over, closed or not."""
+        if self._scanner is None and not self._thinking:
+            self._code.restart()
+            self._settle()
 
     def _pass_code(self, text: str) -> list[Delta]:
         """Take a text without markers: what `_read_text` does with one, by a shorter way."""

@@ -103,7 +103,7 @@ class ReplySteps:
             # It counts although its text waits.
             return [Piece("", 1)]
         logprobs, self._waiting = tuple(self._waiting), []
-        return [Piece(text, 1, logprobs)]
+        return [Piece(text, 1, logprobs, self._text.is_control(chosen.id))]
 
     def _logprob(self, chosen: ChosenToken) -> TokenLogprob:
         def spelt(token: int, logprob: float) -> TokenLogprob:
