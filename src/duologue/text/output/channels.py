@@ -111,8 +111,7 @@ class ChannelSplitter:
         self._call_starts = frozenset((*starts, *line_starts))
         self._thought_starts = frozenset(reasoning.starts if reasoning else ())
         self._thought_ends = frozenset(reasoning.ends if reasoning else ())
-        self._openings = (*self._call_starts, *self._thought_starts)
-        self._answers = dict(answers)
+        self._answers, self._openings = dict(answers), (*self._call_starts, *self._thought_starts)
         self._answer_markers = frozenset((*self._answers, *self._answers.values()))
         quotable = split and (tool_format is None or tool_format.quotable)
         self._content_view = ChannelMarkers(
