@@ -4,6 +4,7 @@ import json
 
 import pytest
 from fastapi import FastAPI, Request
+from starlette.testclient import TestClient
 from starlette.types import Message
 
 from duologue.errors import BadRequest, Busy, EngineFailed, Problem, QueueFull, Unauthorized, Unavailable
@@ -27,6 +28,34 @@ def test_openai_clients_get_message_type_param_and_code():
             "request_id": "r1",
         }
     }
+
+
+def test_a_path_names_all_its_methods_where_it_lacks_one() -> None:
+    app = FastAPI(exception_handlers=exception_handlers())
+
+    @app.get("/things/{id}")
+    async def read(id: str) -> str:
+        return id
+
+    @app.delete("/things/{id}")
+    async def delete(id: str) -> str:
+        return id
+
+    @app.post("/things/bulk")
+    async def change() -> str:
+        return ""
+
+    @app.head("/hidden", include_in_schema=False)
+    async def hidden() -> None: ...
+
+    client = TestClient(app)
+    refused = client.put("/things/1")
+    assert (refused.status_code, refused.headers["allow"]) == (405, "GET, DELETE")
+    assert refused.json()["error"]["message"].endswith("It supports GET, DELETE.")
+    asked = client.options("/things/1")
+    assert (asked.status_code, asked.headers["allow"], asked.content) == (204, "GET, DELETE", b"")
+    assert client.options("/things/bulk").headers["allow"] == "POST"
+    assert client.get("/hidden").headers["allow"] == "HEAD"
 
 
 def test_the_values_of_a_sentence_go_beside_it():

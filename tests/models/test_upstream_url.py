@@ -25,7 +25,11 @@ def test_an_address_becomes_the_base_of_the_api(written: str, base: str) -> None
 
 
 @pytest.mark.parametrize(
-    "written", ["", "http://", "ftp://host", "http://host:99999", "http://[::1", "http://host:0"]
+    "written",
+    [
+        *("", "http://", "ftp://host", "http://host:99999", "http://[::1", "http://host:0"),
+        *("\0", "http://ho st"),
+    ],
 )
 def test_what_is_no_address_is_none(written: str) -> None:
     assert parse_upstream_url(written) is None

@@ -72,6 +72,7 @@ from duologue.gateway.upstreams import upstream_routes
 from duologue.gateway.upstreams.service import UpstreamService
 from duologue.gateway.workers.load_specs import ListCards, voice_load_spec
 from duologue.http.error_responses import exception_handlers
+from duologue.http.openapi_document import completed, operation_id
 from duologue.models.installed_packs import chosen_pack
 from duologue.stall_watch import watch_loop
 from duologue.supervisor.link import GatewayRestarts
@@ -320,6 +321,7 @@ class Gateway:
             redoc_url=None,
             # Relative to the URL of the description, which works under any path a proxy puts before it.
             servers=[{"url": "."}],
+            generate_unique_id_function=operation_id,
             middleware=[
                 Middleware(
                     middleware.Authentication,
@@ -382,6 +384,14 @@ class Gateway:
         app.include_router(app_routes.router(self.apps))
         app.include_router(preset_routes.router(VoiceSamples(self.speech)))
         app.router.default = page
+        describe = app.openapi
+
+        def document() -> dict[str, Any]:
+            if app.openapi_schema is None:
+                app.openapi_schema = completed(describe())
+            return app.openapi_schema
+
+        app.openapi = document  # type: ignore[method-assign]
         return app
 
     @asynccontextmanager

@@ -17,6 +17,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
 from duologue.errors import BadRequest, NotFound, Problem
@@ -28,6 +30,7 @@ OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate
 RETRY_SECONDS = {429: 2, 503: 5}
 """The statuses that say when to try again, and the seconds they say where the problem does not know better."""
 MOST_RETRY_SECONDS = 3600
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
 
 def problem_body(problem: Exception, path: str, request_id: str = "") -> dict[str, Any]:
@@ -93,6 +96,32 @@ async def refuse(
     await send({"type": f"{kind}.response.body", "body": b"" if scope.get("method") == "HEAD" else body})
 
 
+def allowed_methods(request: Request) -> list[str]:
+    """The methods that the request's path has. The framework's own answer knows those of one route only, and a path has a route for
+    each of its methods."""
+    paths = request.app.openapi()["paths"]
+    documented = [path for path in paths if _matches(path, request.url.path)]
+    if documented:
+        # `/conversations/bulk` is no id, although it could be one.
+        closest = min(documented, key=lambda path: path.count("{"))
+        return [method for method in METHODS if method.lower() in paths[closest]]
+    routes = request.app.router.routes
+    return [
+        method
+        for method in METHODS
+        if any(route.matches({**request.scope, "method": method})[0] is Match.FULL for route in routes)
+    ]
+
+
+def _matches(template: str, path: str) -> bool:
+    """Whether a path of the documentation, with names in braces, is this one."""
+    parts, others = template.split("/"), path.split("/")
+    return len(parts) == len(others) and all(
+        part == other or (part.startswith("{") and bool(other))
+        for part, other in zip(parts, others, strict=True)
+    )
+
+
 def exception_handlers() -> dict[Any, Any]:
     """The exception handlers of the application: every exception becomes a sentence in the shape of its dialect."""
 
@@ -109,12 +138,14 @@ def exception_handlers() -> dict[Any, Any]:
         where = ".".join(str(step) for step in first["loc"] if step != "body")
         return answer(request, BadRequest(f"{where or 'The body'}: {first['msg']}.", param=where or None))
 
-    async def http(request: Request, error: Exception) -> JSONResponse:
+    async def http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         if error.status_code == 404:
             return answer(request, NotFound(f"There is nothing at {request.url.path}."))
         if error.status_code == 405:
-            allowed = (error.headers or {}).get("Allow", "")
+            allowed = ", ".join(allowed_methods(request))
+            if request.method == "OPTIONS" and allowed:
+                return Response(status_code=204, headers={"Allow": allowed, "Cache-Control": "no-store"})
             sentence = f"{request.url.path} does not support {request.method}. It supports {allowed or 'other methods'}."
             refusal = answer(request, Problem(sentence, code="method_not_allowed", status=405))
             refusal.headers["Allow"] = allowed

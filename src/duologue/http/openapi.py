@@ -12,10 +12,20 @@ from typing import Any
 import msgspec
 from pydantic import BaseModel
 
+ANY_TEXT: Mapping[str, object] = {"type": "string"}
+FLAG: Mapping[str, object] = {"type": "boolean"}
 
-def json_body(model: type[BaseModel], *media_types: str, description: str = "The answer.") -> dict[str, Any]:
+
+def whole_numbers(most: int, least: int = 1) -> Mapping[str, object]:
+    """The schema of a query parameter, as `json_api.whole_number` reads it."""
+    return {"type": "integer", "minimum": least, "maximum": most}
+
+
+def json_body(
+    model: type[BaseModel], *media_types: str, description: str = "The answer.", status: int = 200
+) -> dict[str, Any]:
     """A JSON body as `model` has it, answered with one of these media types."""
-    return _with_body("application/json", model_schema(model), media_types, description)
+    return _with_body("application/json", model_schema(model), media_types, description, status)
 
 
 def form_body(model: type[BaseModel]) -> dict[str, Any]:
@@ -23,7 +33,9 @@ def form_body(model: type[BaseModel]) -> dict[str, Any]:
     schema = model_schema(model)
     schema["properties"] = {"file": {"type": "string", "format": "binary"}} | schema["properties"]
     schema["required"] = ["file"]
-    return _with_body("multipart/form-data", schema, ("application/json", "text/event-stream"), "The answer.")
+    return _with_body(
+        "multipart/form-data", schema, ("application/json", "text/event-stream"), "The answer.", 200
+    )
 
 
 def documented(
@@ -33,10 +45,12 @@ def documented(
     answers: object = None,
     status: int = 200,
     says: str = "The answer",
-    query: Mapping[str, str] | None = None,
+    query: Mapping[str, str | tuple[str, Mapping[str, object]]] | None = None,
+    also: Mapping[int, str] | None = None,
     media: str = "application/json",
 ) -> dict[str, Any]:
-    """The description of a route: its body, its answer (a type msgspec knows, or several), its query (name to sentence)."""
+    """The description of a route: its body, its answer (a type msgspec knows, or several), its query (name to sentence, and to a
+    schema where it takes not any text), and `also` other statuses of success without a body (to sentence)."""
 
     def describe() -> dict[str, Any]:
         description: dict[str, Any] = {}
@@ -44,7 +58,7 @@ def documented(
             models = body if isinstance(body, tuple) else (body,)
             schema = _one_of([model_schema(model) for model in models])
             description["requestBody"] = {
-                "required": True,
+                "required": any(_needs_a_field(model) for model in models),
                 "content": {"application/json": {"schema": schema}},
             }
         if takes_file:
@@ -54,14 +68,24 @@ def documented(
         if status != 204:
             answer["content"] = {media: {"schema": _value_schema(answers)} if answers is not None else {}}
         description["responses"] = {str(status): answer}
+        for other, meaning in (also or {}).items():
+            description["responses"][str(other)] = {"description": meaning}
         if query:
             description["parameters"] = [
-                {"name": name, "in": "query", "description": sentence, "schema": {"type": "string"}}
-                for name, sentence in query.items()
+                _query_parameter(name, *((said, ANY_TEXT) if isinstance(said, str) else said))
+                for name, said in query.items()
             ]
         return description
 
     return _LazyDescription(describe)
+
+
+def _query_parameter(name: str, sentence: str, schema: Mapping[str, object]) -> dict[str, Any]:
+    return {"name": name, "in": "query", "description": sentence, "schema": dict(schema)}
+
+
+def _needs_a_field(model: type[BaseModel]) -> bool:
+    return any(field.is_required() for field in model.model_fields.values())
 
 
 def model_schema(model: type[BaseModel]) -> dict[str, Any]:
@@ -91,12 +115,12 @@ class _LazyDescription(dict[str, Any]):
 
 
 def _with_body(
-    media_type: str, schema: dict[str, Any], media_types: tuple[str, ...], description: str
+    media_type: str, schema: dict[str, Any], media_types: tuple[str, ...], description: str, status: int
 ) -> dict[str, Any]:
     answer = {"description": description, "content": {name: {} for name in media_types}}
     return {
         "requestBody": {"required": True, "content": {media_type: {"schema": schema}}},
-        "responses": {"200": answer},
+        "responses": {str(status): answer},
     }
 
 

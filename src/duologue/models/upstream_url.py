@@ -19,12 +19,16 @@ def parse_upstream_url(url: str) -> SplitResult | None:
         port = parts.port
     except ValueError:
         return None
-    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
+    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0 or not _is_name(parts.netloc):
         return None
     path = parts.path.rstrip("/")
     if not any(VERSION.fullmatch(segment) for segment in path.split("/")):
         path = f"{path}/v1"
     return SplitResult(parts.scheme, parts.netloc, path, "", "")
+
+
+def _is_name(host: str) -> bool:
+    return host.isprintable() and " " not in host
 
 
 def shown_url(parts: SplitResult) -> str:

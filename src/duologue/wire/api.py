@@ -18,6 +18,7 @@ from pydantic import (
     JsonValue,
     Tag,
     ValidationError,
+    WithJsonSchema,
 )
 
 from duologue.errors import BadRequest, TooLarge
@@ -52,8 +53,10 @@ def _hash_or_none(value: str) -> str:
     return _hash(value) if value else value
 
 
-Id = Annotated[str, AfterValidator(checked_id)]
-Hash = Annotated[str, AfterValidator(_hash)]
+ID_SCHEMA = {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"}
+"""What `checked_id` takes, for /docs."""
+Id = Annotated[str, AfterValidator(checked_id), WithJsonSchema(ID_SCHEMA)]
+Hash = Annotated[str, AfterValidator(_hash), WithJsonSchema({"type": "string", "pattern": "^[0-9a-f]{64}$"})]
 Title = Annotated[str, Field(max_length=TITLE)]
 
 
@@ -129,7 +132,9 @@ class ResourceContentBody(RequestBody):
     name: str = Field(default="", max_length=1000)
     mime: str = Field(default="", max_length=NAME)
     text: str = ""
-    blob: Annotated[str, AfterValidator(_hash_or_none)] = ""
+    blob: Annotated[
+        str, AfterValidator(_hash_or_none), WithJsonSchema({"type": "string", "pattern": "^([0-9a-f]{64})?$"})
+    ] = ""
 
 
 Part = TextContentBody | FileContentBody | ResourceContentBody

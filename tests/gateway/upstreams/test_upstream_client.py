@@ -45,6 +45,12 @@ async def test_the_models_are_listed_with_the_key(server: ModelServer) -> None:
     assert server.asked("/v1/models")[0].key == KEY
 
 
+async def test_a_name_that_no_host_can_have_is_no_address() -> None:
+    with pytest.raises(BadRequest) as raised:
+        await UpstreamClient("http://¦FZ").models()
+    assert (raised.value.code, raised.value.param) == ("bad_url", "url")
+
+
 async def test_the_first_words_of_a_reply_are_heard(server: ModelServer) -> None:
     assert await UpstreamClient(server.url).first_words("llama") == "Hello there"
     body = server.asked("/v1/chat/completions")[0].body

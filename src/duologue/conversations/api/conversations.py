@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from duologue.errors import BadRequest, NotFound
 from duologue.http.json_api import answer, checked_id, flag, nothing, read_body, user_of, whole_number
-from duologue.http.openapi import documented
+from duologue.http.openapi import FLAG, documented, whole_numbers
 from duologue.values.conversations import Approval, Conversation, PendingMessage, StoredMessage
 from duologue.values.runs import ListChanged, ListRemoved, Run
 from duologue.wire import api
@@ -67,7 +67,8 @@ def _add_list(routes: APIRouter, service: Service) -> None:
             body=api.NewConversationBody,
             answers=Conversation,
             status=201,
-            says="The conversation (200 if it existed)",
+            says="The conversation",
+            also={200: "The conversation, which existed already"},
         ),
     )
     async def create_conversation(request: Request) -> Response:
@@ -94,10 +95,10 @@ def _add_list(routes: APIRouter, service: Service) -> None:
         openapi_extra=documented(
             answers=ConversationPage,
             query={
-                "archived": "true for the archived ones",
-                "folder": "only those of a folder, by its id",
+                "archived": ("true for the archived ones", FLAG),
+                "folder": ("only those of a folder, by its id", api.ID_SCHEMA),
                 "tag": "only those with a tag",
-                "limit": f"how many, from 1 to {MOST_LISTED}; 50 without it",
+                "limit": ("how many; 50 without it", whole_numbers(MOST_LISTED)),
                 "before": "the `next` of the page before",
             },
         ),
@@ -144,9 +145,10 @@ def _add_one(routes: APIRouter, service: Service) -> None:
         summary="A conversation with its messages",
         openapi_extra=documented(
             answers=WholeConversation,
+            also={204: "There is none, and `if_exists` is true"},
             query={
                 "leaf": "only the path down to this message",
-                "if_exists": "true: 204 instead of 404 where there is none",
+                "if_exists": ("true: 204 instead of 404 where there is none", FLAG),
             },
         ),
     )

@@ -73,7 +73,12 @@ def router(service: Service) -> APIRouter:
         openapi_extra=documented(
             media="application/x-ndjson",
             says="The file",
-            query={"format": "jsonl, which can be imported again, or markdown of the branch shown"},
+            query={
+                "format": (
+                    "jsonl, which can be imported again, or markdown of the branch shown",
+                    {"type": "string", "enum": ["jsonl", "markdown"]},
+                )
+            },
         ),
     )
     async def export_conversation(request: Request, id: str) -> Response:

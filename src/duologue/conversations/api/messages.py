@@ -49,7 +49,10 @@ def _add_whole(routes: APIRouter, service: Service) -> None:
         "/system",
         summary="Write or remove the system message",
         openapi_extra=documented(
-            body=api.SystemMessageBody, answers=StoredMessage, says="The message; 204 without"
+            body=api.SystemMessageBody,
+            answers=StoredMessage,
+            says="The message",
+            also={204: "It has none now"},
         ),
     )
     async def put_system_message(request: Request, id: str) -> Response:

@@ -73,7 +73,11 @@ def router(uploads: PartialUploads) -> APIRouter:
         "/{id}",
         summary="Add a piece",
         openapi_extra=documented(
-            takes_file=True, answers=Blob, status=201, says="The file; 204 until it is complete"
+            takes_file=True,
+            answers=Blob,
+            status=201,
+            says="The file",
+            also={204: "It is not complete yet"},
         )
         | _PIECE,
     )

@@ -15,8 +15,17 @@ from starlette.responses import Response
 
 from duologue.conversations.files.quota import StorageUse
 from duologue.errors import BadRequest, NotFound, TooLarge
-from duologue.http.json_api import answer, body_of, checked_id, nothing, read_body, user_of, whole_number
-from duologue.http.openapi import documented
+from duologue.http.json_api import (
+    MAX_LIMIT,
+    answer,
+    body_of,
+    checked_id,
+    nothing,
+    read_body,
+    user_of,
+    whole_number,
+)
+from duologue.http.openapi import documented, whole_numbers
 from duologue.values.conversations import Folder, Hit
 from duologue.values.runs import ListDraft, ListReset
 from duologue.wire import api
@@ -72,7 +81,11 @@ def _add_search(routes: APIRouter, service: Service) -> None:
         "/search",
         summary="Search in your conversations",
         openapi_extra=documented(
-            answers=HitList, query={"q": "words; the last one may be a prefix", "limit": "1 to 1,000; 50"}
+            answers=HitList,
+            query={
+                "q": "words; the last one may be a prefix",
+                "limit": ("50 without it", whole_numbers(MAX_LIMIT)),
+            },
         ),
     )
     async def search(request: Request) -> Response:

@@ -66,7 +66,7 @@ def router(clips: ClipService) -> APIRouter:
         "",
         summary="Make a clip of a face that speaks",
         status_code=202,
-        openapi_extra=json_body(ClipBody, description="What it says; or a form with a recording in `file`."),
+        openapi_extra=json_body(ClipBody, description="The clip, which is being made.", status=202),
     )
     async def make_clip(request: Request, id: AvatarId) -> Response:
         """Answers at once with the clip, which is then made. The face says a text, or moves its lips to a recording (a form with `file`)."""

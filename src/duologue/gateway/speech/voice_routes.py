@@ -96,7 +96,7 @@ def router(library: VoiceLibrary, speech: SpeechService) -> APIRouter:
         "",
         summary="Keep a voice",
         status_code=201,
-        openapi_extra=json_body(NewVoice, description="The voice."),
+        openapi_extra=json_body(NewVoice, description="The voice.", status=201),
     )
     async def add_voice(request: Request) -> Response:
         """A recording of 1 to 30 seconds, of somebody who agreed to it."""

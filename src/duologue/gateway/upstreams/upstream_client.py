@@ -52,17 +52,21 @@ async def _resolve(host: str, port: int) -> list[str]:
     return sorted(await resolve_host(host, port), key=lambda address: ":" in address)
 
 
+def _bad_address() -> BadRequest:
+    return BadRequest(
+        "This is not the address of a server. Enter one like http://127.0.0.1:11434, and the key in its own field.",
+        code="bad_url",
+        param="url",
+    )
+
+
 class UpstreamClient:
     """One server. `key` appears in no error. `seconds`: time limit of a list of models."""
 
     def __init__(self, url: str, key: str = "", kind: str = "", *, seconds: float = LIST_SECONDS) -> None:
         parts = parse_upstream_url(url)
         if parts is None or "@" in parts.netloc:
-            raise BadRequest(
-                "This is not the address of a server. Enter one like http://127.0.0.1:11434, and the key in its own field.",
-                code="bad_url",
-                param="url",
-            )
+            raise _bad_address()
         self.url = shown_url(parts)
         self.host = parts.netloc
         if is_metadata_host(parts.hostname or ""):
@@ -170,6 +174,8 @@ class UpstreamClient:
                 raise self._problem(
                     INCOMPATIBLE, "not_a_model_server", "sent far more than a model server does."
                 ) from None
+            except httpx2.InvalidURL:
+                raise _bad_address() from None
             except self._failures() as error:
                 raise self._unreachable(error) from error
 

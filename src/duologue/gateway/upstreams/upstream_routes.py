@@ -38,7 +38,7 @@ URL = "The server's address, with or without /v1."
 class Timeouts(BaseModel):
     """How long a server is waited for; absent fields are as in the settings `upstream.*`."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     connect_timeout: Seconds | None = Field(default=None, description="Seconds to reach it; 10.")
     first_timeout: Seconds | None = Field(
@@ -55,7 +55,7 @@ class Timeouts(BaseModel):
 class Writing(BaseModel):
     """How a model writes whose server leaves thoughts or tool calls in its text; absent fields are found out."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     tool_format: str = Field(
         default="", max_length=40, description="The name of a tool-call format; `none`: calls are text."
@@ -71,7 +71,7 @@ class Writing(BaseModel):
 class NewUpstream(BaseModel):
     """A server to connect."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     url: str = Field(min_length=1, max_length=500, description=URL)
     kind: str = Field(
@@ -90,7 +90,7 @@ class NewUpstream(BaseModel):
 class UpstreamChange(BaseModel):
     """Changes of a connected server; absent fields stay as they are."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     url: str | None = Field(default=None, min_length=1, max_length=500, description=URL)
     key: Key | None = Field(default=None, description="Another key; an empty one removes it.")
@@ -122,7 +122,7 @@ class UpstreamChange(BaseModel):
 class UpstreamTest(BaseModel):
     """A server to try."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     url: str = Field(min_length=1, max_length=500, description=URL)
     kind: str = Field(default=OTHER, max_length=40, description="As when it is connected.")

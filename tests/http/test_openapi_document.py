@@ -1,0 +1,80 @@
+"""The OpenAPI document: stable names, described errors, and a schema of each name once."""
+
+from typing import Any
+
+from fastapi import FastAPI
+from pydantic import BaseModel
+
+from duologue.http.openapi import FLAG, documented, json_body, whole_numbers
+from duologue.http.openapi_document import completed, operation_id
+from duologue.wire.api import ID_SCHEMA
+
+
+class Inner(BaseModel):
+    name: str
+
+
+class Outer(BaseModel):
+    inner: Inner
+    others: list[Inner] = []
+
+
+class OtherInner(BaseModel, title="Inner"):
+    number: int
+
+
+def document() -> dict[str, Any]:
+    app = FastAPI(generate_unique_id_function=operation_id)
+
+    @app.post("/v1/things", openapi_extra=json_body(Outer, status=201))
+    async def make() -> None: ...
+
+    @app.put(
+        "/api/conversations/{id}",
+        openapi_extra=documented(
+            body=OtherInner,
+            query={"quiet": ("whether", FLAG), "limit": ("how many", whole_numbers(5))},
+            also={204: "There is none"},
+        ),
+    )
+    async def change(id: str) -> None: ...
+
+    return completed(app.openapi())
+
+
+def test_operations_are_named_by_their_method_and_path() -> None:
+    paths = document()["paths"]
+    assert paths["/v1/things"]["post"]["operationId"] == "post_v1_things"
+    assert paths["/api/conversations/{id}"]["put"]["operationId"] == "put_api_conversations_id"
+
+
+def test_errors_have_the_shape_of_their_dialect_and_no_status_is_invented() -> None:
+    made = document()
+    create, change = made["paths"]["/v1/things"]["post"], made["paths"]["/api/conversations/{id}"]["put"]
+    assert set(create["responses"]) == {"201", "default"}
+    assert set(change["responses"]) == {"200", "204", "default"}
+    for operation, name in ((create, "OpenAIError"), (change, "Error")):
+        schema = operation["responses"]["default"]["content"]["application/json"]["schema"]
+        assert schema == {"$ref": f"#/components/schemas/{name}"}
+        assert made["components"]["schemas"][name]["required"] == ["error"]
+    assert "HTTPValidationError" not in made["components"]["schemas"]
+
+
+def test_a_schema_is_written_once_and_another_of_its_name_gets_a_number() -> None:
+    made = document()
+    schemas = made["components"]["schemas"]
+    inner = {"$ref": "#/components/schemas/Inner"}
+    assert schemas["Outer"]["properties"]["inner"] == inner
+    assert schemas["Outer"]["properties"]["others"]["items"] == inner
+    assert set(schemas["Inner"]["properties"]) == {"name"}
+    assert set(schemas["Inner2"]["properties"]) == {"number"}
+
+
+def test_parameters_say_what_they_take() -> None:
+    parameters = document()["paths"]["/api/conversations/{id}"]["put"]["parameters"]
+    schemas = {parameter["name"]: parameter["schema"] for parameter in parameters}
+    assert schemas == {
+        "id": ID_SCHEMA,
+        "quiet": {"type": "boolean"},
+        "limit": {"type": "integer", "minimum": 1, "maximum": 5},
+    }
