@@ -341,6 +341,21 @@ class Gateway:
         )
         app.include_router(sessions.router(keys, logins, cookie=cookie, now=wall_clock, guessing=guessing))
         app.include_router(key_routes.router(keys))
+        self._include_routers(app)
+        app.router.default = page
+        describe = app.openapi
+
+        def document() -> dict[str, Any]:
+            if app.openapi_schema is None:
+                app.openapi_schema = completed(describe())
+            return app.openapi_schema
+
+        app.openapi = document  # type: ignore[method-assign]
+        return app
+
+    def _include_routers(self, app: FastAPI) -> None:
+        """Every public endpoint but those of signing in, and those of the conversations, which come with the database."""
+        settings = self.settings
         app.include_router(tls.router(settings))
         app.include_router(help_routes.router(HelpSearch()))
         guard = AddressGuard(AllowList(settings.tools.private_addresses))
@@ -383,16 +398,6 @@ class Gateway:
         app.include_router(duplex_socket.router(self.duplex))
         app.include_router(app_routes.router(self.apps))
         app.include_router(preset_routes.router(VoiceSamples(self.speech)))
-        app.router.default = page
-        describe = app.openapi
-
-        def document() -> dict[str, Any]:
-            if app.openapi_schema is None:
-                app.openapi_schema = completed(describe())
-            return app.openapi_schema
-
-        app.openapi = document  # type: ignore[method-assign]
-        return app
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
