@@ -68,6 +68,16 @@ def test_a_schema_is_written_once_and_another_of_its_name_gets_a_number() -> Non
     assert schemas["Outer"]["properties"]["others"]["items"] == inner
     assert set(schemas["Inner"]["properties"]) == {"name"}
     assert set(schemas["Inner2"]["properties"]) == {"number"}
+    assert schemas["Inner2"]["title"] == "Inner2"
+
+
+def test_what_few_generators_read_is_written_in_words_that_all_do() -> None:
+    pair = {"type": "array", "prefixItems": [{"type": "integer"}], "items": False, "maxItems": 1.0}
+    answer = {"description": "A pair", "content": {"application/json": {"schema": pair}}}
+    made = completed({"paths": {"/pair": {"get": {"operationId": "x", "responses": {"200": answer}}}}})
+    schema = made["paths"]["/pair"]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+    assert schema["items"] == {"anyOf": [{"type": "integer"}]}
+    assert repr(schema["maxItems"]) == "1"
 
 
 def test_parameters_say_what_they_take() -> None:

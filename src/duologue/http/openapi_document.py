@@ -119,9 +119,13 @@ class _Schemas:
     def lift(self, node: Any) -> Any:
         if isinstance(node, list):
             return [self.lift(entry) for entry in node]
+        if isinstance(node, float) and node.is_integer():
+            return int(node)  # The framework writes some of the same numbers as one, some as the other.
         if not isinstance(node, dict):
             return node
         lifted = {key: self.lift(value) for key, value in node.items()}
+        if lifted.get("items") is False:  # What the length says too, and what few generators read.
+            lifted["items"] = {"anyOf": lifted["prefixItems"]} if lifted.get("prefixItems") else {}
         title = lifted.get("title")
         if not isinstance(title, str) or lifted.get("type") != "object" or "properties" not in lifted:
             return lifted
@@ -136,5 +140,5 @@ class _Schemas:
                 number += 1
                 name = f"{stem}{number}"
             self._names[content] = name
-            self.found[name] = schema
+            self.found[name] = {**schema, "title": name}
         return self._names[content]
