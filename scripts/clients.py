@@ -1,0 +1,193 @@
+"""Runs clients that others wrote, as they are published, against a server, and writes what works into docs/compatibility.md.
+
+    scripts/clients.py [NAME ...]            each client in an environment of its own in build/clients; without a name all of them
+    scripts/clients.py --table               also write the table of docs/compatibility.md from the results
+    scripts/clients.py --server URL NAME ... against another server (with --model MODEL and --label NAME)
+
+A client is a script in tests/clients, `check_NAME.py` or `check_NAME.mjs`, and its pinned packages, `NAME.txt` or a folder of
+`package.json`. Only packages are downloaded. The server is ours with the bundled model unless one is named.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+CHECKS = ROOT / "tests" / "clients"
+BUILD = ROOT / "build" / "clients"
+TABLE = ROOT / "docs" / "compatibility.md"
+BEGIN, END = "<!-- clients: begin -->", "<!-- clients: end -->"
+MODEL = "duologue-mini"
+START_SECONDS = 60
+CLIENT_SECONDS = 900
+
+
+def names() -> list[str]:
+    """The clients there are."""
+    scripts = [*CHECKS.glob("check_*.py"), *CHECKS.glob("check_*.mjs")]
+    return sorted(script.stem.removeprefix("check_") for script in scripts)
+
+
+@contextmanager
+def our_server() -> Iterator[dict[str, str]]:
+    """A server of this checkout with an empty data folder. Gives the environment of its clients."""
+    from tests.support.ports import free_port
+
+    port, ollama = free_port(), free_port()
+    with tempfile.TemporaryDirectory() as data:
+        environment = os.environ | {
+            "DUOLOGUE_DATA": data,
+            "DUOLOGUE_COMPAT__OLLAMA__ENABLED": "true",
+            "DUOLOGUE_COMPAT__OLLAMA__PORT": str(ollama),
+        }
+        command = [ROOT / ".venv/bin/duologue", "serve", "--port", str(port)]
+        with (
+            (BUILD / "server.log").open("w") as log,
+            subprocess.Popen(command, env=environment, stdout=log, stderr=log) as server,
+        ):
+            url = f"http://127.0.0.1:{port}"
+            try:
+                _wait_until_ready(f"{url}/ready", server)
+                yield {
+                    "SERVER_URL": url,
+                    "SERVER_MODEL": MODEL,
+                    "OLLAMA_URL": f"http://127.0.0.1:{ollama}",
+                }
+            finally:
+                server.terminate()
+
+
+def _wait_until_ready(url: str, server: subprocess.Popen[Any]) -> None:
+    until = time.monotonic() + START_SECONDS
+    while server.poll() is None and time.monotonic() < until:
+        try:
+            with urllib.request.urlopen(url, timeout=5):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.2)
+    raise SystemExit(f"The server did not start; {BUILD / 'server.log'} has the reason.")
+
+
+def make_environment(name: str) -> list[str] | None:
+    """The command that runs a client's script, in its environment, which is made if its packages changed; None if that failed."""
+    place = BUILD / name
+    packages = CHECKS / name / "package.json"
+    if packages.exists():
+        return _node_environment(place, packages)
+    requirements = CHECKS / f"{name}.txt"
+    wanted, done = requirements.read_text(), place / ".done"
+    if not done.exists() or done.read_text() != wanted:
+        shutil.rmtree(place, ignore_errors=True)
+        print(f"== {name}: installing", file=sys.stderr)
+        made = subprocess.run([sys.executable, "-m", "venv", place], check=False)
+        pip = [place / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        if made.returncode or subprocess.run([*pip, "-r", requirements], check=False).returncode:
+            return None
+        done.write_text(wanted)
+    return [str(place / "bin/python"), str(CHECKS / f"check_{name}.py")]
+
+
+def _node_environment(place: Path, packages: Path) -> list[str] | None:
+    wanted, done = packages.read_text(), place / ".done"
+    script = packages.parent.parent / f"check_{packages.parent.name}.mjs"
+    if not done.exists() or done.read_text() != wanted:
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+        shutil.copy(packages, place)
+        print(f"== {packages.parent.name}: installing", file=sys.stderr)
+        command = ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"]
+        if subprocess.run(command, cwd=place, check=False).returncode:
+            return None
+        done.write_text(wanted)
+    # Packages are looked for beside the script.
+    for source in (script, CHECKS / "features.mjs"):
+        shutil.copy(source, place)
+    return ["node", str(place / script.name)]
+
+
+def run_client(name: str, environment: dict[str, str]) -> list[dict[str, Any]] | None:
+    """The results of a client's features, which are printed too; None if it could not be installed or gave none."""
+    command = make_environment(name)
+    if command is None:
+        return None
+    print(f"== {name}", file=sys.stderr)
+    run = subprocess.run(
+        command,
+        env=os.environ | environment,
+        stdout=subprocess.PIPE,
+        stderr=None if os.environ.get("VERBOSE") else subprocess.DEVNULL,
+        text=True,
+        timeout=CLIENT_SECONDS,
+        check=False,
+    )
+    results = [json.loads(line) for line in run.stdout.splitlines() if line.startswith('{"client"')]
+    for result in results:
+        print(f"{'works' if result['works'] else 'FAILS':6} {result['feature']} {result['detail']}")
+    return results or None
+
+
+def write_table(results: dict[str, list[dict[str, Any]]]) -> None:
+    """Replace the table between its marks in docs/compatibility.md."""
+    lines = ["| client | version | works | does not work |", "|---|---|---|---|"]
+    for rows in results.values():
+        works = [row["feature"] for row in rows if row["works"]]
+        fails = [f"{row['feature']} ({row['detail']})" for row in rows if not row["works"]]
+        client, version = rows[0]["client"], rows[0]["version"]
+        cells = (client, version, f"{len(works)}: {'; '.join(works)}", "; ".join(fails).replace("|", "\\|"))
+        lines.append("| " + " | ".join(cells) + " |")
+    text = TABLE.read_text()
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    TABLE.write_text(f"{before}{BEGIN}\n" + "\n".join(lines) + f"\n{END}{after}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=(__doc__ or "").splitlines()[0], formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--table", action="store_true", help="write the table of docs/compatibility.md")
+    parser.add_argument("--server", help="the address of another server")
+    parser.add_argument("--model", default=MODEL, help="the model there")
+    parser.add_argument("--label", default="ours", help="the name of the file with the results")
+    arguments = parser.parse_args()
+    known = names()
+    if unknown := set(arguments.names) - set(known):
+        raise SystemExit(f"There is no client {', '.join(sorted(unknown))}; choose from {', '.join(known)}.")
+    BUILD.mkdir(parents=True, exist_ok=True)
+    chosen = arguments.names or known
+    if arguments.server:
+        environment = {"SERVER_URL": arguments.server, "SERVER_MODEL": arguments.model}
+        outcomes = {name: run_client(name, environment) for name in chosen}
+    else:
+        with our_server() as environment:
+            outcomes = {name: run_client(name, environment) for name in chosen}
+    results = {name: rows for name, rows in outcomes.items() if rows is not None}
+    (BUILD / f"{arguments.label}.json").write_text(json.dumps(results, indent=1))
+    if arguments.table:
+        write_table(results)
+    broken = sorted(outcomes.keys() - results.keys())
+    failed = [name for name, rows in results.items() if not all(row["works"] for row in rows)]
+    total = [row["works"] for rows in results.values() for row in rows]
+    print(f"\n{sum(total)} of {len(total)} features of {len(results)} clients work.")
+    if broken:
+        print(f"Not tried: {', '.join(broken)}.")
+    raise SystemExit(1 if broken or failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+"""langchain-openai against a server, by LangChain's own standard suite for chat models."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from features import feature, run
+
+SUITE = Path(__file__).with_name("langchain_suite.py")
+
+
+class _Outcomes:
+    def __init__(self) -> None:
+        self.passed: list[str] = []
+        self.failed: dict[str, str] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        name = report.nodeid.rpartition("::")[2]
+        if report.failed:
+            self.failed[name] = str(report.longrepr)[-300:]
+        elif report.when == "call" and report.passed:
+            self.passed.append(name)
+
+
+outcomes = _Outcomes()
+pytest.main(["-q", "-p", "no:cacheprovider", "-o", "asyncio_mode=auto", str(SUITE)], plugins=[outcomes])
+
+
+def _failed(sentence: str) -> None:
+    raise AssertionError(sentence)
+
+
+for name in outcomes.passed:
+    feature(name)(lambda: None)
+for name, sentence in outcomes.failed.items():
+    feature(name)(lambda sentence=sentence: _failed(sentence))
+
+if __name__ == "__main__":
+    run("langchain-openai", version("langchain-openai"))
