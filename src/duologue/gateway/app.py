@@ -25,6 +25,7 @@ from duologue.gateway.admin import routes as admin_routes
 from duologue.gateway.admin import status
 from duologue.gateway.admin.metrics import measure_reply, measure_turn, rendered
 from duologue.gateway.admin.metrics_history import STEP, MetricsHistory
+from duologue.gateway.anthropic import anthropic_messages, anthropic_models
 from duologue.gateway.apps import app_routes
 from duologue.gateway.apps.app_registry import AppRegistry
 from duologue.gateway.apps.modes import Abilities
@@ -369,6 +370,17 @@ class Gateway:
         app.include_router(audio.router(self.speech, limits=settings.limits, models=self.models.cards))
         references = MediaReferences(settings.limits, guard)
         app.include_router(
+            anthropic_messages.router(
+                self.generate,
+                self.requested_models,
+                self.generate.counting(self.pool.count),
+                references=references,
+                **shared,
+            )
+        )
+        # Before OpenAI's: the same addresses, for requests with Anthropic's header.
+        app.include_router(anthropic_models.router(self.models))
+        app.include_router(
             chat_completions.router(
                 self.generate, self.models, self.requested_models, references=references, **shared
             )
@@ -458,6 +470,8 @@ def _body_limits(settings: Settings) -> dict[str, tuple[int, str]]:
     form = EXTRA_BYTES
     return {
         "/v1/chat/completions": (settings.limits.body_mb * MEGABYTE, "limits.body_mb"),
+        "/v1/messages": (settings.limits.body_mb * MEGABYTE, "limits.body_mb"),
+        "/v1/messages/count_tokens": (settings.limits.body_mb * MEGABYTE, "limits.body_mb"),
         middleware.LOGIN_PATH: (sessions.BODY_BYTES, ""),
         "/api/blobs": (settings.limits.blob_mb * MEGABYTE + form, "limits.blob_mb"),
         "/api/import": (settings.limits.import_mb * MEGABYTE + form, "limits.import_mb"),
