@@ -369,17 +369,8 @@ class Gateway:
         }
         app.include_router(audio.router(self.speech, limits=settings.limits, models=self.models.cards))
         references = MediaReferences(settings.limits, guard)
-        app.include_router(
-            anthropic_messages.router(
-                self.generate,
-                self.requested_models,
-                self.generate.counting(self.pool.count),
-                references=references,
-                **shared,
-            )
-        )
-        # Before OpenAI's: the same addresses, for requests with Anthropic's header.
-        app.include_router(anthropic_models.router(self.models))
+        for router in self._anthropic_routes(references):
+            app.include_router(router)
         app.include_router(
             chat_completions.router(
                 self.generate, self.models, self.requested_models, references=references, **shared
@@ -410,6 +401,20 @@ class Gateway:
         app.include_router(duplex_socket.router(self.duplex))
         app.include_router(app_routes.router(self.apps))
         app.include_router(preset_routes.router(VoiceSamples(self.speech)))
+
+    def _anthropic_routes(self, references: MediaReferences) -> tuple[APIRouter, ...]:
+        """Included before OpenAI's: `/v1/models` is the same address, for requests with Anthropic's header."""
+        return (
+            anthropic_messages.router(
+                self.generate,
+                self.requested_models,
+                self.generate.counting(self.pool.count),
+                limits=self.settings.limits,
+                speech=self.speech,
+                references=references,
+            ),
+            anthropic_models.router(self.models),
+        )
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

@@ -41,7 +41,7 @@ class AnthropicMessage(Body):
     content: Blocks = Field(description="A text, or blocks.")
 
 
-class Conversation(Struct, frozen=True):
+class TranslatedMessages(Struct, frozen=True):
     """`places`: the paths of the parts of `messages` -> the paths of their blocks in the request. `open`: the last message is the
     assistant's, and is to be continued."""
 
@@ -130,7 +130,7 @@ def conversation(
     system: Sequence[TextBlock],
     messages: Sequence[AnthropicMessage],
     references: Mapping[str, Sequence[Part]],
-) -> Conversation:
+) -> TranslatedMessages:
     """The messages of a request. Raises BadRequest, Unsupported; each names its field."""
     translation = _Translation(references)
     translation.system(system)
@@ -147,7 +147,7 @@ def conversation(
         for index, place in enumerate(draft.places)
     }
     is_open = last is not None and last.role == "assistant"
-    return Conversation(tuple(draft.message() for draft in drafts), places, is_open)
+    return TranslatedMessages(tuple(draft.message() for draft in drafts), places, is_open)
 
 
 def relocated(problem: Unsupported, places: Mapping[str, str]) -> Unsupported:
