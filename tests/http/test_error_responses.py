@@ -125,6 +125,12 @@ def test_an_agent_recognises_a_prompt_that_is_too_long():
     assert message == "prompt is too long: It takes 9 tokens."
 
 
+def test_a_field_of_a_tool_has_the_name_that_the_client_sent():
+    problem = BadRequest("tools[0].function.strict: no.", param="tools[0].function.strict")
+    error = problem_body(problem, "/v1/messages")["error"]
+    assert (error["message"], error["param"]) == ("tools[0].strict: no.", "tools[0].strict")
+
+
 def test_below_v1_the_header_tells_the_clients_apart():
     version = [(b"host", b"here"), (b"anthropic-version", b"2023-06-01")]
     assert problem_body(Busy("x"), "/v1/models", headers=version)["type"] == "error"

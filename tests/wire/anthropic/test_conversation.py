@@ -53,12 +53,17 @@ def test_messages_of_one_role_become_one() -> None:
     assert not merged.open
 
 
-def test_a_system_message_may_stand_between() -> None:
-    assert [message.role for message in talk(("user", "a"), ("system", "b"), ("user", "c")).messages] == [
-        "user",
-        "system",
-        "user",
-    ]
+def test_a_system_message_after_others_joins_the_prompt_before_the_first_reply_and_the_user_after_it() -> (
+    None
+):
+    def told(*messages: tuple[str, Any], system: list[str] | None = None) -> list[tuple[str, str]]:
+        return [(message.role, message.text) for message in talk(*messages, system=system).messages]
+
+    early = (("user", "a"), ("system", "b"))
+    assert told(*early) == [("system", "b"), ("user", "a")]
+    assert told(*early, system=["s"]) == [("system", "s\n\nb"), ("user", "a")]
+    late = told(*early, ("assistant", "c"), ("user", "d"), ("system", "e"))
+    assert late[2:] == [("assistant", "c"), ("user", "d\n\n<system>\ne\n</system>")]
 
 
 def test_a_tool_round_trip() -> None:

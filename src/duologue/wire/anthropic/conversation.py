@@ -1,7 +1,8 @@
 """Anthropic's messages as ours: what stands in blocks there are messages, parts, thoughts and tool calls here.
 
 Owns the translation. A tool's result, a block of the user's, becomes a message of its own. Messages of one role that follow each other
-become one, as that API says. Used by `messages_body`.
+become one, as that API says. A system message has to be the first for many chat templates: one before the first reply joins the system
+prompt, where it stays in the cache, and a later one stands in a message of the user. Used by `messages_body`.
 """
 
 from __future__ import annotations
@@ -91,6 +92,9 @@ class _Translation:
                 self._last("system").add([TextPart(block.text)], f"system[{index}]", PARAGRAPH)
 
     def message(self, message: AnthropicMessage, where: str) -> None:
+        if message.role == "system":
+            self._late_system(message, where)
+            return
         between = PARAGRAPH
         for index, block in enumerate(message.content):
             place = f"{where}[{index}]"
@@ -106,6 +110,17 @@ class _Translation:
                 self._last(message.role).add(parts, place, between)
                 if message.role == "assistant":  # its texts stand as it wrote them
                     between = ""
+
+    def _late_system(self, message: AnthropicMessage, where: str) -> None:
+        has_replied = any(draft.role == "assistant" for draft in self.drafts)
+        if not has_replied and not (self.drafts and self.drafts[0].role == "system"):
+            self.drafts.insert(0, _Draft("system"))
+        for index, block in enumerate(message.content):
+            if not isinstance(block, TextBlock) or not block.text:
+                continue
+            draft = self._last("user") if has_replied else self.drafts[0]
+            text = f"<system>\n{block.text}\n</system>" if has_replied else block.text
+            draft.add([TextPart(text)], f"{where}[{index}]", PARAGRAPH)
 
     def _result(self, block: ToolResultBlock, where: str) -> None:
         draft = _Draft("tool", inner_id(block.tool_use_id))

@@ -17,6 +17,8 @@ TYPES = {
     504: "timeout_error",
 }
 TOO_LONG = "context_length_exceeded"
+RENAMED = {".function.strict": ".strict", ".function.parameters": ".input_schema"}
+"""The ends of a tool's fields as an engine names them -> as this API does."""
 
 
 def anthropic_error(problem: Problem, request_id: str = "") -> dict[str, Any]:
@@ -24,7 +26,7 @@ def anthropic_error(problem: Problem, request_id: str = "") -> dict[str, Any]:
     kind = "api_error" if problem.status >= 500 else "invalid_request_error"
     error: dict[str, Any] = {
         "type": TYPES.get(problem.status, kind),
-        "message": problem.message,
+        "message": _renamed(problem.message),
         "code": problem.code,
         "details": {"error_code": problem.code},
     }
@@ -32,7 +34,13 @@ def anthropic_error(problem: Problem, request_id: str = "") -> dict[str, Any]:
         # Agents shorten the conversation when they read these words.
         error["message"] = f"prompt is too long: {problem.message}"
     if problem.param is not None:
-        error["param"] = problem.param
+        error["param"] = _renamed(problem.param)
     if problem.values:
         error["values"] = dict(problem.values)
     return {"type": "error", "error": error, "request_id": request_id or None}
+
+
+def _renamed(text: str) -> str:
+    for name, here in RENAMED.items():
+        text = text.replace(name, here)
+    return text
