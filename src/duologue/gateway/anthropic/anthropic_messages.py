@@ -25,7 +25,7 @@ from duologue.gateway.models.requested_models import RequestedModels
 from duologue.gateway.speech.service import SpeechService
 from duologue.http.error_responses import request_id_of
 from duologue.http.json_api import answer, raw_body, user_of
-from duologue.http.openapi import json_body
+from duologue.http.openapi import documented, json_body
 from duologue.http.sse import KEEP_ALIVE, PATIENCE, EventStream
 from duologue.request_parsing import parsing
 from duologue.values.generate import Batch, Generate
@@ -47,6 +47,13 @@ from duologue.wire.worker_protocol import Counted
 
 M = TypeVar("M", bound=TokenCountBody)
 Count = Callable[[ChatRequest, str], Awaitable[Counted]]
+
+
+class InputTokens(Struct, frozen=True, omit_defaults=True):
+    """The tokens of a prompt. `estimated`, an extension: the engine cannot count all of it."""
+
+    input_tokens: int
+    estimated: bool = False
 
 
 class _Asked(Struct, frozen=True):
@@ -145,7 +152,7 @@ def router(
     @routes.post(
         "/count_tokens",
         summary="Count the tokens of a message's prompt",
-        openapi_extra=json_body(TokenCountBody, "application/json", description="`input_tokens`."),
+        openapi_extra=documented(body=TokenCountBody, answers=InputTokens, says="The tokens"),
     )
     async def count_tokens(request: Request) -> Response:
         asked, _ = await asked_of(request, TokenCountBody)
@@ -155,8 +162,7 @@ def router(
         except Unsupported as problem:
             raise relocated(problem, translated.places) from None
         counted = await count(admitted, asked.user)
-        tokens: dict[str, object] = {"input_tokens": counted.tokens}
-        return answer(tokens | {"estimated": True} if counted.estimated else tokens)
+        return answer(InputTokens(counted.tokens, counted.estimated))
 
     return routes
 
