@@ -237,6 +237,23 @@ async def test_a_picture_for_a_blind_model_names_its_block(script: Any, connect:
                 await ask(model="plain", messages=talk, system="s", **more)
 
 
+async def test_what_was_made_of_a_picture_names_its_block(script: Any, connect: Connect) -> None:
+    script.plays(TextDelta("Small."), Done("stop"))
+    large = encoded(drawing(3000, 2000))
+    source: Any = {"type": "base64", "media_type": "image/png", "data": of(large)}
+    result: Any = {
+        "type": "tool_result",
+        "tool_use_id": "t",
+        "content": [{"type": "image", "source": source}],
+    }
+    async with connect() as client:
+        message = await client.messages.create(
+            model="seer", max_tokens=9, system="s", messages=[*HELLO, {"role": "user", "content": [result]}]
+        )
+    [note] = message.fitted
+    assert (note["where"], note["became"]) == ("messages[1].content[0].content[0]", "resized")
+
+
 async def test_tokens_are_counted_without_a_reply(script: Any, connect: Connect) -> None:
     async with connect() as client:
         counted = await client.messages.count_tokens(

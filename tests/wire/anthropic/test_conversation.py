@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from duologue.errors import Unsupported
+from duologue.values.events import Failed, Fitted, FittingNote, TextDelta
 from duologue.values.messages import ImagePart, Message, TextPart, ToolCall
 from duologue.wire.anthropic.content_blocks import TextBlock
 from duologue.wire.anthropic.conversation import (
@@ -12,6 +13,7 @@ from duologue.wire.anthropic.conversation import (
     TranslatedMessages,
     conversation,
     relocated,
+    relocated_event,
 )
 from duologue.wire.anthropic.thoughts import signature
 
@@ -117,6 +119,15 @@ def test_problems_name_the_blocks_of_the_client() -> None:
     moved = relocated(problem, said.places)
     assert moved.message == "messages[1].content[0].content[0] is image."
     assert (moved.param, moved.code) == ("messages[1].content[0].content[0]", "c")
+
+
+def test_events_name_the_blocks_of_the_client_too() -> None:
+    inner, outer = "messages[1].content[0]", "messages[0].content[2]"
+    failed = relocated_event(Failed("c", f"{inner} is damaged.", 400, inner), {inner: outer})
+    assert failed == Failed("c", f"{outer} is damaged.", 400, outer)
+    fitted = relocated_event(Fitted(notes=(FittingNote(inner, "image", "resized"),)), {inner: outer})
+    assert fitted == Fitted(notes=(FittingNote(outer, "image", "resized"),))
+    assert relocated_event(TextDelta(inner), {inner: outer}) == TextDelta(inner)
 
 
 @pytest.mark.parametrize("param", ["tools", None])

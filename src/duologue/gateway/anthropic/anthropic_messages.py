@@ -7,8 +7,8 @@ Owns the choice between a stream and a whole message, and a message's id. The sh
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
 from typing import TypeVar
 
 from fastapi import APIRouter, Request
@@ -28,10 +28,11 @@ from duologue.http.json_api import answer, raw_body, user_of
 from duologue.http.openapi import documented, json_body
 from duologue.http.sse import KEEP_ALIVE, PATIENCE, EventStream
 from duologue.request_parsing import parsing
+from duologue.values.fitting import has_media
 from duologue.values.generate import Batch, Generate
 from duologue.values.messages import Part
 from duologue.values.requests import ChatRequest, ModelCard
-from duologue.wire.anthropic.conversation import relocated
+from duologue.wire.anthropic.conversation import relocated, relocated_event
 from duologue.wire.anthropic.message_end import MessageHead
 from duologue.wire.anthropic.message_stream import MessageEventEncoder, failure_event
 from duologue.wire.anthropic.messages_body import (
@@ -80,8 +81,7 @@ class _MessagePipeline:
         )
         return await parsing(asked.size, asked.body.translated, self._limits, read, user=asked.user)
 
-    async def _plan(self, asked: _Asked) -> ReplyPlan:
-        translated = await self.translated(asked)
+    def _plan(self, asked: _Asked, translated: TranslatedRequest) -> ReplyPlan:
         try:
             return self._pipeline.plan(
                 asked.card, translated.request, None, request_id=asked.request_id, user=asked.user
@@ -93,8 +93,20 @@ class _MessagePipeline:
     async def run(self, asked: _Asked) -> AsyncIterator[AsyncIterator[Batch]]:
         """The batches of the reply, planned on entering: fetching what a request names takes a while, in which a stream has to be kept
         alive, and whoever leaves should end it."""
-        async with self._pipeline.run(await self._plan(asked)) as batches:
-            yield batches
+        translated = await self.translated(asked)
+        plan = self._plan(asked, translated)
+        async with self._pipeline.run(plan) as batches:
+            if not has_media(plan.request):
+                yield batches
+                return
+            async with aclosing(_relocated(batches, translated.places)) as relocated_batches:
+                yield relocated_batches
+
+
+async def _relocated(batches: AsyncIterator[Batch], places: Mapping[str, str]) -> AsyncGenerator[Batch]:
+    """The batches with the paths that the client knows."""
+    async for batch in batches:
+        yield [(choice, relocated_event(event, places)) for choice, event in batch]
 
 
 def router(

@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 from pydantic import Field
 
 from duologue.errors import Unsupported
+from duologue.values.events import Event, Failed, Fitted
 from duologue.values.messages import Message, Part, Role, TextPart, ToolCall
 from duologue.wire.anthropic.content_blocks import (
     AnyBlock,
@@ -173,5 +174,20 @@ def relocated(problem: Unsupported, places: Mapping[str, str]) -> Unsupported:
         message = (
             f"messages: the last one is the assistant's, and{message.removeprefix('continue_final_message:')}"
         )
-    message = _PLACE.sub(lambda found: places.get(found[0], found[0]), message)
-    return Unsupported(message, code=problem.code, param=places.get(param or "", param or "") or None)
+    return Unsupported(_moved(message, places), code=problem.code, param=_moved(param or "", places) or None)
+
+
+def relocated_event(event: Event, places: Mapping[str, str]) -> Event:
+    """An event of a request with media, with the paths that the client knows."""
+    match event:
+        case Failed():
+            message, param = _moved(event.message, places), event.param
+            return structs.replace(event, message=message, param=param and _moved(param, places))
+        case Fitted():
+            notes = tuple(structs.replace(note, where=_moved(note.where, places)) for note in event.notes)
+            return structs.replace(event, notes=notes)
+    return event
+
+
+def _moved(text: str, places: Mapping[str, str]) -> str:
+    return _PLACE.sub(lambda found: places.get(found[0], found[0]), text)
