@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import Any
+from typing import Any, Literal
 
 import anthropic
 import pytest
 from anthropic import Anthropic
+from pydantic import BaseModel
 from tests.e2e.conftest import Server
 from tests.support.sample_files import drawing, encoded
 
@@ -125,6 +126,25 @@ def test_pictures_in_messages_and_in_results(serve: Any) -> None:
     away: Any = {"type": "image", "source": {"type": "url", "url": "http://127.0.0.1:1/a.png"}}
     with pytest.raises(anthropic.PermissionDeniedError, match=r"messages\[0\]\.content\[0\]: 127"):
         seeing.messages.create(model="scripted", max_tokens=9, messages=[{"role": "user", "content": [away]}])
+
+
+def test_a_schema_and_a_forced_call_on_the_bundled_model(bundled: Server) -> None:
+    class Sky(BaseModel):
+        city: Literal["Rome", "Oslo"]
+        warm: bool
+
+    client = client_of(bundled)
+    asked: Any = {"model": "duologue-mini", "max_tokens": 200, "messages": said("Is Rome warm?")}
+    assert isinstance(client.messages.parse(**asked, output_format=Sky).parsed_output, Sky)
+    schema = {"type": "object", "properties": {"city": {"enum": ["Rome", "Oslo"]}}, "required": ["city"]}
+    tool = {"name": "get_weather", "input_schema": schema}
+    for choice in ({"type": "any"}, {"type": "tool", "name": "get_weather"}):
+        with client.messages.stream(**asked, tools=[tool], tool_choice=choice) as stream:
+            message = stream.get_final_message()
+        assert (message.stop_reason, message.content[-1].name) == ("tool_use", "get_weather")
+        assert message.content[-1].input["city"] in ("Rome", "Oslo")
+    with pytest.raises(anthropic.BadRequestError, match="prompt is too long"):
+        client.messages.create(**asked | {"messages": said("word " * 5000)})
 
 
 def test_what_an_agent_sends_is_answered_by_the_bundled_model(bundled: Server) -> None:
