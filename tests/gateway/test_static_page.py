@@ -75,6 +75,14 @@ async def test_a_client_without_v1_in_its_base_url_is_told(folder, path, told):
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize("path", ["/v1/v1/messages", "/messages"])
+async def test_a_client_of_anthropic_with_a_wrong_base_url_is_told(folder, path):
+    async with browser(StaticPage(folder)) as http:
+        answer = await http.post(path)
+    assert "is the address without /v1" in answer.json()["error"]["message"]
+
+
+@pytest.mark.anyio
 @pytest.mark.parametrize(
     "path", ["/v1/nothing", "/api/nothing", "/ws/chat", "/assets/gone-123.js", "/gone.png"]
 )

@@ -82,6 +82,63 @@ def test_other_paths_get_code_and_message():
     assert "type" not in problem_body(Busy("Wait."), "/v1beta")["error"]
 
 
+def test_anthropic_clients_get_their_shape_with_our_code_in_it():
+    body = problem_body(BadRequest("tools: no.", param="tools"), "/v1/messages", "r1")
+    assert body == {
+        "type": "error",
+        "error": {
+            "type": "invalid_request_error",
+            "message": "tools: no.",
+            "code": "invalid_request",
+            "details": {"error_code": "invalid_request"},
+            "param": "tools",
+        },
+        "request_id": "r1",
+    }
+    full = problem_body(Problem("No room.", code="disk_full", values={"free": 3}), "/v1/messages")
+    assert (full["error"]["type"], full["error"]["values"], full["request_id"]) == (
+        "api_error",
+        {"free": 3},
+        None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("problem", "kind"),
+    [
+        (Unauthorized("x"), "authentication_error"),
+        (Problem("x", status=403), "permission_error"),
+        (Problem("x", status=404), "not_found_error"),
+        (Problem("x", status=413), "request_too_large"),
+        (Busy("x"), "rate_limit_error"),
+        (QueueFull("x"), "overloaded_error"),
+        (EngineFailed("x", status=502), "api_error"),
+    ],
+)
+def test_anthropic_types_follow_the_status(problem, kind):
+    assert problem_body(problem, "/v1/messages/count_tokens")["error"]["type"] == kind
+
+
+def test_an_agent_recognises_a_prompt_that_is_too_long():
+    problem = Problem("It takes 9 tokens.", code="context_length_exceeded", status=400)
+    message = problem_body(problem, "/v1/messages")["error"]["message"]
+    assert message == "prompt is too long: It takes 9 tokens."
+
+
+def test_a_field_of_a_tool_has_the_name_that_the_client_sent():
+    problem = BadRequest("tools[0].function.strict: no.", param="tools[0].function.strict")
+    error = problem_body(problem, "/v1/messages")["error"]
+    assert (error["message"], error["param"]) == ("tools[0].strict: no.", "tools[0].strict")
+
+
+def test_below_v1_the_header_tells_the_clients_apart():
+    version = [(b"host", b"here"), (b"anthropic-version", b"2023-06-01")]
+    assert problem_body(Busy("x"), "/v1/models", headers=version)["type"] == "error"
+    assert "type" not in problem_body(Busy("x"), "/v1/models")
+    assert "type" not in problem_body(Busy("x"), "/v1/messages_of")
+    assert "type" not in problem_body(Busy("x"), "/api/models", headers=version)
+
+
 def test_a_bug_of_ours_shows_its_request_id_and_nothing_of_itself():
     error = problem_body(ValueError("secret path /home/ada"), "/api/x", "r1")["error"]
     assert error["code"] == "internal_error"

@@ -29,6 +29,9 @@ def document() -> dict[str, Any]:
     @app.post("/v1/things", openapi_extra=json_body(Outer, status=201))
     async def make() -> None: ...
 
+    @app.post("/v1/messages", openapi_extra=json_body(Outer))
+    async def say() -> None: ...
+
     @app.put(
         "/api/conversations/{id}",
         openapi_extra=documented(
@@ -57,6 +60,11 @@ def test_errors_have_the_shape_of_their_dialect_and_no_status_is_invented() -> N
         schema = operation["responses"]["default"]["content"]["application/json"]["schema"]
         assert schema == {"$ref": f"#/components/schemas/{name}"}
         assert made["components"]["schemas"][name]["required"] == ["error"]
+    said = made["paths"]["/v1/messages"]["post"]["responses"]["default"]["content"]["application/json"][
+        "schema"
+    ]
+    assert said == {"$ref": "#/components/schemas/AnthropicError"}
+    assert made["components"]["schemas"]["AnthropicError"]["required"] == ["type", "error"]
     assert "HTTPValidationError" not in made["components"]["schemas"]
 
 

@@ -25,6 +25,7 @@ from duologue.gateway.admin import routes as admin_routes
 from duologue.gateway.admin import status
 from duologue.gateway.admin.metrics import measure_reply, measure_turn, rendered
 from duologue.gateway.admin.metrics_history import STEP, MetricsHistory
+from duologue.gateway.anthropic import anthropic_messages, anthropic_models
 from duologue.gateway.apps import app_routes
 from duologue.gateway.apps.app_registry import AppRegistry
 from duologue.gateway.apps.modes import Abilities
@@ -368,6 +369,8 @@ class Gateway:
         }
         app.include_router(audio.router(self.speech, limits=settings.limits, models=self.models.cards))
         references = MediaReferences(settings.limits, guard)
+        for router in self._anthropic_routes(references):
+            app.include_router(router)
         app.include_router(
             chat_completions.router(
                 self.generate, self.models, self.requested_models, references=references, **shared
@@ -398,6 +401,20 @@ class Gateway:
         app.include_router(duplex_socket.router(self.duplex))
         app.include_router(app_routes.router(self.apps))
         app.include_router(preset_routes.router(VoiceSamples(self.speech)))
+
+    def _anthropic_routes(self, references: MediaReferences) -> tuple[APIRouter, ...]:
+        """Included before OpenAI's: `/v1/models` is the same address, for requests with Anthropic's header."""
+        return (
+            anthropic_messages.router(
+                self.generate,
+                self.requested_models,
+                self.generate.counting(self.pool.count),
+                limits=self.settings.limits,
+                speech=self.speech,
+                references=references,
+            ),
+            anthropic_models.router(self.models),
+        )
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -458,6 +475,8 @@ def _body_limits(settings: Settings) -> dict[str, tuple[int, str]]:
     form = EXTRA_BYTES
     return {
         "/v1/chat/completions": (settings.limits.body_mb * MEGABYTE, "limits.body_mb"),
+        "/v1/messages": (settings.limits.body_mb * MEGABYTE, "limits.body_mb"),
+        "/v1/messages/count_tokens": (settings.limits.body_mb * MEGABYTE, "limits.body_mb"),
         middleware.LOGIN_PATH: (sessions.BODY_BYTES, ""),
         "/api/blobs": (settings.limits.blob_mb * MEGABYTE + form, "limits.blob_mb"),
         "/api/import": (settings.limits.import_mb * MEGABYTE + form, "limits.import_mb"),

@@ -206,6 +206,8 @@ def _accepts_html(scope: Scope) -> bool:
 
 
 def _advice(path: str) -> str:
+    if path.startswith(("/v1/v1/messages", "/messages")):
+        return " The base URL of the Anthropic API here is the address without /v1."
     is_openai = path.removeprefix("/").partition("/")[0] in V1
     return " The base URL of the OpenAI API here ends in /v1." if is_openai else ""
 

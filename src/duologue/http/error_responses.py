@@ -1,7 +1,7 @@
 """Errors over HTTP: the body that each dialect expects, and the refusal of a request or socket before any endpoint.
 
-Owns the shape of errors, and the sentences for errors that the framework raises. The path alone decides the dialect. Used by the
-middleware, the streams and the application's exception handlers.
+Owns the shape of errors, and the sentences for errors that the framework raises. The path decides the dialect, and below `/v1` the header
+that only clients of Anthropic's API send. Used by the middleware, the streams and the application's exception handlers.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fastapi import Request
@@ -22,9 +22,12 @@ from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
 from duologue.errors import BadRequest, NotFound, Problem
+from duologue.wire.anthropic.error_body import anthropic_error
 
 log = logging.getLogger(__name__)
 
+ANTHROPIC_HEADER = "anthropic-version"
+RawHeaders = Iterable[tuple[bytes, bytes]]
 OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 
 RETRY_SECONDS = {429: 2, 503: 5}
@@ -33,10 +36,14 @@ MOST_RETRY_SECONDS = 3600
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
 
-def problem_body(problem: Exception, path: str, request_id: str = "") -> dict[str, Any]:
+def problem_body(
+    problem: Exception, path: str, request_id: str = "", headers: RawHeaders = ()
+) -> dict[str, Any]:
     """The JSON body of an error for a client of `path`. An exception that is not a Problem is a bug: the client gets only the request
-    id, and the log has the rest."""
+    id, and the log has the rest. `headers`: the request's."""
     known = problem if isinstance(problem, Problem) else _bug(request_id)
+    if is_anthropic(path, headers):
+        return anthropic_error(known, request_id)
     error: dict[str, Any] = {"message": known.message, "code": known.code}
     if is_openai(path):
         kind = "server_error" if known.status >= 500 else "invalid_request_error"
@@ -72,6 +79,14 @@ def is_openai(path: str) -> bool:
     return path == "/v1" or path.startswith("/v1/")
 
 
+def is_anthropic(path: str, headers: RawHeaders = ()) -> bool:
+    """Whether a client of this path speaks Anthropic's API."""
+    if not is_openai(path):
+        return False
+    is_message = path == "/v1/messages" or path.startswith("/v1/messages/")
+    return is_message or any(name == ANTHROPIC_HEADER.encode() for name, _ in headers)
+
+
 def request_id_of(scope: Scope) -> str:
     """The request's id, as the middleware set it; "" outside of it."""
     return str(scope.get("state", {}).get("request_id", ""))
@@ -81,7 +96,8 @@ async def refuse(
     scope: Scope, receive: Receive, send: Send, problem: Exception, headers: Mapping[str, str] | None = None
 ) -> None:
     """Answer an HTTP request, or a WebSocket that is not accepted yet, with an error."""
-    body = json.dumps(problem_body(problem, scope["path"], request_id_of(scope)), ensure_ascii=False).encode()
+    shape = problem_body(problem, scope["path"], request_id_of(scope), scope.get("headers", ()))
+    body = json.dumps(shape, ensure_ascii=False).encode()
     fields = problem_headers(problem) | dict(headers or {})
     fields |= {"content-type": "application/json", "content-length": str(len(body))}
     raw = [(name.encode(), value.encode("latin-1", "replace")) for name, value in fields.items()]
@@ -126,7 +142,8 @@ def exception_handlers() -> dict[Any, Any]:
     """The exception handlers of the application: every exception becomes a sentence in the shape of its dialect."""
 
     def answer(request: Request, problem: Exception) -> JSONResponse:
-        body = problem_body(problem, request.url.path, request_id_of(request.scope))
+        scope = request.scope
+        body = problem_body(problem, request.url.path, request_id_of(scope), scope["headers"])
         return JSONResponse(body, problem_status(problem), headers=problem_headers(problem))
 
     async def known(request: Request, problem: Exception) -> JSONResponse:

@@ -27,16 +27,21 @@ def user_of(request: Request) -> str:
 
 async def body_of(request: Request) -> dict[str, Any]:
     """The JSON object of the body, {} for an empty body. Raises BadRequest; Unsupported for a compressed body."""
+    body = await raw_body(request)
+    return await parsing(len(body), decode_json, body, user=user_of(request)) if body else {}
+
+
+async def raw_body(request: Request) -> bytes:
+    """The bytes of the body. Raises BadRequest; Unsupported for a compressed body: a few bytes of one may become gigabytes."""
     coding = request.headers.get("content-encoding", "identity").strip().lower()
     if coding not in ("", "identity"):
         raise Unsupported(
             f"The body has Content-Encoding {shortened(coding)}. Send it uncompressed.", status=415
         )
     try:
-        body = await request.body()
+        return await request.body()
     except ClientDisconnect:
         raise BadRequest("The request ended before its body was complete.") from None
-    return await parsing(len(body), decode_json, body, user=user_of(request)) if body else {}
 
 
 async def read_body(request: Request, model: type[api.A]) -> api.A:

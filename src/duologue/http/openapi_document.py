@@ -13,11 +13,12 @@ from typing import Any
 
 from fastapi.routing import APIRoute
 
-from duologue.http.error_responses import is_openai
+from duologue.http.error_responses import is_anthropic, is_openai
 from duologue.wire.api import ID_SCHEMA
 
 ERRORS = ("Error", "OpenAIError")
 """The names of the schemas of errors: ours, and that of OpenAI's dialect."""
+ANTHROPIC_ERROR = "AnthropicError"
 DESCRIPTION = "An error: a stable code, and a sentence that says what to do."
 WITH_IDS = frozenset({"conversations", "runs", "approvals", "folders", "drafts"})
 """What follows `/api/` in the paths whose ids `json_api.checked_id` reads."""
@@ -66,6 +67,8 @@ def _describe_errors(path: str, operation: dict[str, Any]) -> None:
     if len(successes) > 1 and responses.get("200", {}).get("description") == "Successful Response":
         del responses["200"]
     name = ERRORS[1] if is_openai(path) else ERRORS[0]
+    if is_anthropic(path):
+        name = ANTHROPIC_ERROR
     responses.setdefault(
         "default",
         {
@@ -102,9 +105,32 @@ def _error_schemas() -> dict[str, Any]:
         "properties": {**error["properties"], "type": text},
         "required": [*error["required"], "type", "param"],
     }
-    return {
+    schemas: dict[str, Any] = {
         name: {"title": name, "type": "object", "properties": {"error": body}, "required": ["error"]}
         for name, body in zip(ERRORS, (error, with_type), strict=True)
+    }
+    schemas[ANTHROPIC_ERROR] = _anthropic_error_schema(error)
+    return schemas
+
+
+def _anthropic_error_schema(error: dict[str, Any]) -> dict[str, Any]:
+    text = {"type": "string"}
+    details = {"type": "object", "properties": {"error_code": text}, "required": ["error_code"]}
+    properties = {name: schema for name, schema in error["properties"].items() if name != "request_id"}
+    body = {
+        "type": "object",
+        "properties": properties | {"type": text, "details": details},
+        "required": ["type", "message", "code", "details"],
+    }
+    return {
+        "title": ANTHROPIC_ERROR,
+        "type": "object",
+        "properties": {
+            "type": {"type": "string", "const": "error"},
+            "error": body,
+            "request_id": {"anyOf": [text, {"type": "null"}]},
+        },
+        "required": ["type", "error"],
     }
 
 

@@ -36,6 +36,17 @@ async def test_an_id_of_the_client_is_kept_where_it_is_harmless(port):
 
 
 @pytest.mark.anyio
+async def test_clients_of_anthropic_find_the_id_where_they_look(port):
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as http:
+        theirs = await http.get(
+            "/v1/models", headers={"anthropic-version": "2023-06-01", "X-Request-Id": "mine-2"}
+        )
+        others = await http.get("/v1/models")
+    assert (theirs.headers["request-id"], theirs.headers["x-request-id"]) == ("mine-2", "mine-2")
+    assert "request-id" not in others.headers
+
+
+@pytest.mark.anyio
 async def test_requests_are_counted_by_the_route_never_by_the_path(port):
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as http:
         await http.get("/hello/some-name-nobody-knows")

@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from functools import partial
 from types import MappingProxyType
+from typing import Protocol
 
 from fastapi import APIRouter, Request
 from msgspec import Struct, json
@@ -202,6 +203,14 @@ def router(
     return routes
 
 
+class WholeBody(Protocol):
+    """A reply that is gathered and sent as one body."""
+
+    def add(self, batch: Batch) -> None: ...
+
+    def body(self) -> bytes: ...
+
+
 class WholeReply(Response):
     """Answers when every choice has ended; a client that disconnects earlier cancels the generation. With an `audio_id` the
     answer has sound, in the format `audio_format`."""
@@ -209,7 +218,7 @@ class WholeReply(Response):
     def __init__(
         self,
         source: AbstractAsyncContextManager[AsyncIterator[Batch]],
-        completion: Completion,
+        completion: WholeBody,
         audio_id: AudioId | None = None,
         audio_format: str = "",
         headers: Mapping[str, str] = MappingProxyType({}),
@@ -234,10 +243,11 @@ class WholeReply(Response):
             async with self._source as batches:
                 async for batch in batches:
                     self._completion.add(batch)
-            if self._audio_id is not None and (pcm := self._completion.sound):
+            spoken = self._completion
+            if self._audio_id is not None and isinstance(spoken, Completion) and (pcm := spoken.sound):
                 format = ENCODER_FORMATS.get(self._audio_format, self._audio_format)
                 file = await encoding(encode_file, format, pcm, SPOKEN_RATE)
-                self._completion.set_audio(self._audio_id, file)
+                spoken.set_audio(self._audio_id, file)
             return self._completion.body()
         except Exception as error:  # noqa: BLE001 (the caller sends it to the client and logs it)
             return error

@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from duologue import telemetry
 from duologue.gateway.middleware.headers import header_values, with_headers
+from duologue.http.error_responses import is_anthropic
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +49,10 @@ class RequestId:
             nonlocal status
             if message["type"] in STARTS:
                 status = message.get("status", 101)
-                message = with_headers(message, [(b"x-request-id", id.encode())])
+                names = [b"x-request-id"]
+                if is_anthropic(scope["path"], scope["headers"]):
+                    names.append(b"request-id")  # where clients of that API look for it
+                message = with_headers(message, [(name, id.encode()) for name in names])
             elif message["type"] == "websocket.close" and status == 500:
                 status = 403  # closed before it was accepted
             await send(message)
