@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
+from duologue.config.compat import CompatSettings
 from duologue.config.connections import ConnectionSettings
 from duologue.config.device import Copies, Device
 from duologue.config.model_preset import PresetSettings
@@ -466,6 +467,7 @@ class Settings(EngineSettings):
     mcp: Mcp = Mcp()
     tools: Tools = Tools()
     tls: Tls = Tls()
+    compat: CompatSettings = CompatSettings()
     eta: Eta = Eta()
     log: Log = Log()
 

@@ -121,6 +121,7 @@ class Gateway:
         self.settings = settings
         self._restarts = restarts or GatewayRestarts()
         self.keys = Keys(read_key(_key(settings), settings.key_file), always=is_remote)
+        self.guessing = GuessGuard()
         self.ledger = ByteLedger(settings.limits.in_flight_mb * MEGABYTE)
         self.static_page = StaticPage(FOLDER if settings.ui.enabled else None)
         self.startup_messages = StartupMessages(settings, announce)
@@ -312,7 +313,7 @@ class Gateway:
     def _application(self) -> FastAPI:
         settings, keys, page = self.settings, self.keys, self.static_page
         logins = sessions.LoginSessions(keys)
-        guessing = GuessGuard()
+        guessing = self.guessing
         cookie = middleware.cookie_name(settings.port)
         app = FastAPI(
             title="Duologue",
@@ -336,7 +337,7 @@ class Gateway:
                 Middleware(StreamLimit, settings.limits.sockets_per_user),
                 Middleware(BytesInFlight, self.ledger, streamed=["/api/blobs", "/api/import"]),
                 Middleware(MessageLimit, _message_limits(settings)),
-                Middleware(BodyLimit, *_json_limit(settings), others=_body_limits(settings)),
+                Middleware(BodyLimit, *json_limit(settings), others=_body_limits(settings)),
             ],
             exception_handlers=exception_handlers(),
         )
@@ -465,7 +466,7 @@ class Gateway:
             await self.keys.note_used()
 
 
-def _json_limit(settings: Settings) -> tuple[int, str]:
+def json_limit(settings: Settings) -> tuple[int, str]:
     """The size of a body that is text and some fields: JSON writes a character of one byte with up to six."""
     return 6 * settings.limits.text_mb * MEGABYTE + EXTRA_BYTES, "limits.text_mb"
 

@@ -59,8 +59,9 @@ def _held(folder: Path, lock: str) -> str:
     )
 
 
-def port(host: str, number: int) -> socket.socket:
-    """A socket listening on `host`:`number`. Raises StartFailed naming the process that has the port, or the problem with the host."""
+def port(host: str, number: int, setting: str = "") -> socket.socket:
+    """A socket listening on `host`:`number`. `setting`: what chooses the port, where it is not the server's main one. Raises StartFailed
+    naming the process that has the port, or the problem with the host."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, number, type=socket.SOCK_STREAM)[0]
     except OSError as error:
@@ -74,14 +75,18 @@ def port(host: str, number: int) -> socket.socket:
         bound.listen(2048)
     except OSError as error:
         bound.close()
-        raise StartFailed(_taken(host, number, error)) from error
+        raise StartFailed(_taken(host, number, error, setting)) from error
     return bound
 
 
-def _taken(host: str, number: int, error: OSError) -> str:
+def _taken(host: str, number: int, error: OSError, setting: str) -> str:
     if error.errno == errno.EADDRINUSE:
         process = holder(number)
         who = f" by process {process[0]} ({process[1]})" if process else ""
+        if setting:
+            return (
+                f"Port {number} is in use{who}. Stop it, or choose another port with the setting {setting}."
+            )
         return (
             f"Port {number} is in use{who}. Stop it, or choose another port: PORT={number + 1} make serve, or "
             f"duologue serve --port {number + 1}."

@@ -9,11 +9,11 @@ import gc
 import logging
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import anyio
 import uvicorn
-from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from duologue import telemetry
@@ -31,6 +31,7 @@ from duologue.gateway.middleware.forwarded import Proxies, is_local
 from duologue.gateway.middleware.host_check import AllowedHosts
 from duologue.gateway.middleware.stack import with_middleware
 from duologue.gateway.models.loader import ProbeHardware
+from duologue.gateway.ollama_port import OllamaErrors, ollama_port
 from duologue.gateway.startup_messages import server_url
 from duologue.gateway.workers.load_specs import ListCards, load_specs
 from duologue.supervisor.link import SupervisorLink
@@ -72,10 +73,12 @@ def serve(
             "There is no key, so everyone who comes through the proxy is an admin. Add one: `duologue key add NAME`"
         )
     specs = load_specs(settings, list_cards)
+    is_restart = supervisor is not None and supervisor.listener is not None
     listener = (supervisor and supervisor.listener) or process_lock.port(settings.host, settings.port)
     url = server_url(settings, listener.getsockname()[1])
     with (
         listener,
+        _ollama_listener(settings, has_key=has_key, is_restart=is_restart) as ollama,
         process_lock.data_folder(settings.data, url, None if supervisor is None else supervisor.parent),
     ):
         if supervisor is not None:
@@ -83,7 +86,7 @@ def serve(
         settings = settings.model_copy(update={"port": listener.getsockname()[1]})
         restarts = None if supervisor is None else supervisor.restarts
         gateway = Gateway(settings, specs, announce, probe_hardware, restarts, list_cards)
-        server = _Server(gateway, supervisor)
+        server = _Server(gateway, supervisor, ollama)
         # uvicorn handles signals only once everything is started, and the terminal may say "ready" before that. After a clean
         # shutdown it raises the signal again, which would make the command fail; then this changes nothing.
         for signum in (signal.SIGINT, signal.SIGTERM):
@@ -91,10 +94,39 @@ def serve(
         server.run(sockets=[listener])
 
 
-def public_app(app: FastAPI, settings: Settings) -> ASGIApp:
-    """The application behind the middleware that every request and every answer passes, errors included."""
+@contextmanager
+def _ollama_listener(
+    settings: Settings, *, has_key: bool, is_restart: bool
+) -> Iterator[socket.socket | None]:
+    """The socket for Ollama's API; None where that is off. A port that is taken keeps a server from starting, because who switched
+    this on expects it; but not one that is started again, whose users have a chat to go on with. Raises StartFailed."""
+    ollama = settings.compat.ollama
+    if not ollama.enabled:
+        yield None
+        return
+    host = ollama.host or settings.host
+    middleware.check_start(
+        host, has_key=has_key, insecure_http=settings.insecure_http, tls=tls.is_on(settings.tls)
+    )
+    try:
+        bound = process_lock.port(host, ollama.port, "compat.ollama.port")
+    except StartFailed as failure:
+        if not is_restart:
+            raise
+        log.error("Ollama's API is not served: %s", failure.message)
+        yield None
+        return
+    with bound:
+        yield bound
+
+
+def public_app(app: ASGIApp, settings: Settings, base: str | None = None) -> ASGIApp:
+    """The application behind the middleware that every request and every answer passes, errors included. `base`: another path than
+    that of the settings."""
     hosts = AllowedHosts(settings.host_names, settings.allow_origins)
-    return with_middleware(app, hosts, settings.base_path, Proxies(settings.proxies))
+    return with_middleware(
+        app, hosts, settings.base_path if base is None else base, Proxies(settings.proxies)
+    )
 
 
 def connection_guard(settings: Settings) -> ConnectionGuard:
@@ -112,29 +144,17 @@ def connection_guard(settings: Settings) -> ConnectionGuard:
 class _Server(uvicorn.Server):
     """uvicorn with the gateway's own start and shutdown around it, and its own accepting of connections."""
 
-    def __init__(self, gateway: Gateway, supervisor: SupervisorLink | None = None) -> None:
+    def __init__(
+        self,
+        gateway: Gateway,
+        supervisor: SupervisorLink | None = None,
+        ollama: socket.socket | None = None,
+    ) -> None:
         self._gateway = gateway
         self._supervisor = supervisor
+        self._ollama = ollama
         settings = gateway.settings
-        files = tls.tls_files(settings) if tls.is_on(settings.tls) else (None, None)
-        super().__init__(
-            uvicorn.Config(
-                public_app(gateway.app, settings),
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                ssl_certfile=files[0],
-                ssl_keyfile=files[1],
-                ssl_ciphers=tls.CIPHERS,
-                proxy_headers=False,
-                ws="websockets-sansio",
-                ws_max_size=settings.limits.body_mb * MEGABYTE,
-                ws_per_message_deflate=False,
-                ws_ping_interval=15,
-                timeout_graceful_shutdown=1,
-                timeout_keep_alive=settings.connections.keep_alive_s,
-            )
-        )
+        super().__init__(_config(public_app(gateway.app, settings), settings))
         self._guard = connection_guard(settings)
         self._acceptors: list[Acceptor] = []
 
@@ -162,9 +182,13 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup([])  # uvicorn accepts nothing itself
         for listener in sockets or ():
-            acceptor = Acceptor(self._guard, self._protocol, self.config.ssl)
-            self._acceptors.append(acceptor)
-            self._tasks.start_soon(acceptor.run, listener)
+            self._accept(listener, self.config)
+        if self._ollama is not None:
+            app = OllamaErrors(public_app(ollama_port(self._gateway), self._gateway.settings, base=""))
+            config = _config(app, self._gateway.settings)
+            config.load()
+            self._accept(self._ollama, config)
+            log.info("Ollama's API is served on %s, port %d.", *self._ollama.getsockname()[:2])
         # What a start leaves stays: otherwise each large request makes the collector walk all of it, several times, for 50 ms
         # each in which nothing else runs.
         gc.freeze()
@@ -173,10 +197,17 @@ class _Server(uvicorn.Server):
         # After the parent knows it: who reads the line may kill this process at once, and expects it to come back.
         self._gateway.startup_messages.start(self._gateway.pool, self._gateway.voice)
 
-    def _protocol(self, admission: Admission | None) -> GuardedHttpProtocol:
-        return GuardedHttpProtocol(
-            self.config, self.server_state, self.lifespan.state, guard=self._guard, admission=admission
-        )
+    def _accept(self, listener: socket.socket, config: uvicorn.Config) -> None:
+        """Accept connections for the application of `config`."""
+
+        def protocol(admission: Admission | None) -> GuardedHttpProtocol:
+            return GuardedHttpProtocol(
+                config, self.server_state, self.lifespan.state, guard=self._guard, admission=admission
+            )
+
+        acceptor = Acceptor(self._guard, protocol, self.config.ssl)
+        self._acceptors.append(acceptor)
+        self._tasks.start_soon(acceptor.run, listener)
 
     async def _stop_without(self, supervisor: SupervisorLink) -> None:
         """Stop when the parent is gone, even by SIGKILL: nobody would know of this process."""
@@ -201,6 +232,27 @@ class _Server(uvicorn.Server):
         for acceptor in self._acceptors:
             await acceptor.stop()
         await super().shutdown(sockets)
+
+
+def _config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
+    """How uvicorn serves an application."""
+    files = tls.tls_files(settings) if tls.is_on(settings.tls) else (None, None)
+    return uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        ssl_certfile=files[0],
+        ssl_keyfile=files[1],
+        ssl_ciphers=tls.CIPHERS,
+        proxy_headers=False,
+        ws="websockets-sansio",
+        ws_max_size=settings.limits.body_mb * MEGABYTE,
+        ws_per_message_deflate=False,
+        ws_ping_interval=15,
+        timeout_graceful_shutdown=1,
+        timeout_keep_alive=settings.connections.keep_alive_s,
+    )
 
 
 def _first(group: BaseExceptionGroup[StartFailed]) -> StartFailed:

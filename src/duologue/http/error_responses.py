@@ -35,6 +35,9 @@ RETRY_SECONDS = {429: 2, 503: 5}
 MOST_RETRY_SECONDS = 3600
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
+ERROR_SHAPE = "error_shape"
+"""The entry of a request's state by which a port of another API gives errors its own shape: a function of the usual body and the path."""
+
 
 def problem_body(
     problem: Exception, path: str, request_id: str = "", headers: RawHeaders = ()
@@ -55,6 +58,13 @@ def problem_body(
     if request_id:
         error["request_id"] = request_id
     return {"error": error}
+
+
+def body_for(problem: Exception, scope: Scope) -> dict[str, Any]:
+    """The JSON body of an error for the client of a request: as `problem_body`, in the shape that its port has for errors, if any."""
+    body = problem_body(problem, scope["path"], request_id_of(scope), scope.get("headers", ()))
+    shape = scope.get("state", {}).get(ERROR_SHAPE)
+    return body if shape is None else dict(shape(body, scope["path"]))
 
 
 def problem_headers(problem: Exception) -> dict[str, str]:
@@ -96,8 +106,7 @@ async def refuse(
     scope: Scope, receive: Receive, send: Send, problem: Exception, headers: Mapping[str, str] | None = None
 ) -> None:
     """Answer an HTTP request, or a WebSocket that is not accepted yet, with an error."""
-    shape = problem_body(problem, scope["path"], request_id_of(scope), scope.get("headers", ()))
-    body = json.dumps(shape, ensure_ascii=False).encode()
+    body = json.dumps(body_for(problem, scope), ensure_ascii=False).encode()
     fields = problem_headers(problem) | dict(headers or {})
     fields |= {"content-type": "application/json", "content-length": str(len(body))}
     raw = [(name.encode(), value.encode("latin-1", "replace")) for name, value in fields.items()]
@@ -142,8 +151,7 @@ def exception_handlers() -> dict[Any, Any]:
     """The exception handlers of the application: every exception becomes a sentence in the shape of its dialect."""
 
     def answer(request: Request, problem: Exception) -> JSONResponse:
-        scope = request.scope
-        body = problem_body(problem, request.url.path, request_id_of(scope), scope["headers"])
+        body = body_for(problem, request.scope)
         return JSONResponse(body, problem_status(problem), headers=problem_headers(problem))
 
     async def known(request: Request, problem: Exception) -> JSONResponse:

@@ -397,7 +397,7 @@ def _is_longer(messages: list[Any], limit: int) -> bool:
         if count > limit:
             break
         if isinstance(message, dict):
-            for key in ("content", "tool_calls"):
+            for key in ("content", "tool_calls", "images"):
                 if isinstance(some := message.get(key), list):
                     count += len(some)
     return count > limit

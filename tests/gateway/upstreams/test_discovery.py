@@ -41,4 +41,6 @@ async def test_a_page_that_is_no_model_server_is_not_found() -> None:
 
 
 def test_this_server_does_not_find_itself() -> None:
-    assert without_own(["http://127.0.0.1:8000", "http://127.0.0.1:8080"], 8000) == ["http://127.0.0.1:8080"]
+    assert without_own(["http://127.0.0.1:8000", "http://127.0.0.1:8080"], {8000}) == [
+        "http://127.0.0.1:8080"
+    ]

@@ -124,7 +124,7 @@ def router(
     @routes.delete("/{name:path}", summary="Remove a model's files")
     async def remove(name: Annotated[str, fastapi.Path(max_length=300)]) -> dict[str, Any]:
         """All parts of it, including unfinished ones."""
-        removed, freed = await disk_io(_remove, name, folder, pool.load_specs())
+        removed, freed = await disk_io(remove_model, name, folder, pool.load_specs())
         events.publish({"type": "here"})
         return {"removed": removed, "freed": freed}
 
@@ -162,7 +162,7 @@ def _add_remembered(
         return {"forgotten": name}
 
 
-def _remove(name: str, folder: Path, load_specs: list[LoadSpec]) -> tuple[str, int]:
+def remove_model(name: str, folder: Path, load_specs: list[LoadSpec]) -> tuple[str, int]:
     """Delete a model's files: its name and the bytes freed. Raises Problem `model_loaded`, and what `local.files_of` raises."""
     model, files = local.files_of(name, folder)
     users = inventory.users_of_files(load_specs)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Literal
 
 import anyio
@@ -101,6 +101,7 @@ class Downloads:
         self._number = 0
         self._jobs: dict[str, _Job] = {}
         self._notifier = Notifier()
+        self._published = Notifier()
         self._closed = False
 
     def rows(self) -> list[Download]:
@@ -178,6 +179,16 @@ class Downloads:
             await job.ended.wait()
         return job.row(self._clock())
 
+    async def follow(self, id: str) -> AsyncGenerator[Download]:
+        """The download as it is, and whenever it has changed; the last row is one that has ended. A slow reader misses some."""
+        job = self._jobs.get(id)
+        while job is not None:
+            changed, row = self._published.pending(), job.row(self._clock())
+            yield row
+            if row.state not in OPEN:
+                return
+            await changed.wait()
+
     def close(self) -> None:
         """Accept nothing new and stop everything: the server shuts down. The journal stays as it is."""
         self._closed, self._journal = True, None
@@ -253,6 +264,7 @@ class Downloads:
     def _publish(self, job: _Job) -> Download:
         row = job.row(self._clock())
         self._on_change(row)
+        self._published.notify()
         return row
 
     def _forget(self) -> None:

@@ -5,7 +5,7 @@ Used by `service` when an admin opens *Connect a server*. The addresses come fro
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from urllib.parse import urlsplit
 
 import anyio
@@ -61,6 +61,6 @@ async def _look(address: str) -> FoundServer | None:
     return FoundServer(kind, title_of(kind) or client.host, client.url, listed.models)
 
 
-def without_own(addresses: Iterable[str], port: int) -> list[str]:
-    """The addresses less this server's own."""
-    return [address for address in addresses if urlsplit(address).port != port]
+def without_own(addresses: Iterable[str], ports: Collection[int]) -> list[str]:
+    """The addresses less those of this server's own ports."""
+    return [address for address in addresses if urlsplit(address).port not in ports]

@@ -57,7 +57,9 @@ class UpstreamService:
 
     def __init__(self, settings: Settings, pool: Pool) -> None:
         self._pool = pool
-        self._port = settings.port
+        self._ports = {settings.port} | (
+            {settings.compat.ollama.port} if settings.compat.ollama.enabled else set()
+        )
         self._discover = settings.discover
         self._keys = KeyFile(settings.data)
         self._in_settings = {
@@ -301,7 +303,7 @@ class UpstreamService:
 
     async def discovered(self) -> list[tuple[FoundServer, str]]:
         """The servers that answer at the usual addresses, each with the name under which it is connected, or ""."""
-        found = await find_servers(without_own(self._discover, self._port))
+        found = await find_servers(without_own(self._discover, self._ports))
         names = {server.stored.url: server.stored.name for server in self._servers.values()}
         in_settings = dict.fromkeys(self._in_settings, "settings")
         return [(server, (names | in_settings).get(server.url, "")) for server in found]
@@ -322,7 +324,7 @@ class UpstreamService:
         """The address as it is stored. Raises BadRequest."""
         checked = UpstreamClient(url).url
         parts = urlsplit(checked)
-        if parts.port == self._port and parts.hostname in ("127.0.0.1", "localhost", "::1"):
+        if parts.port in self._ports and parts.hostname in ("127.0.0.1", "localhost", "::1"):
             raise BadRequest(
                 "This is the address of Duologue itself. Enter that of another server.",
                 code="bad_url",
