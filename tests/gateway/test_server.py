@@ -1,12 +1,14 @@
 """What `serve` checks before it starts. The running server is tested end to end."""
 
+import socket
+
 import httpx
 import pytest
 
 from duologue.config import load
 from duologue.errors import StartFailed
 from duologue.gateway.app import Gateway
-from duologue.gateway.server import public_app, serve
+from duologue.gateway.server import ollama_listener, public_app, serve
 from duologue.wire.worker_protocol import LoadSpec
 
 
@@ -33,3 +35,38 @@ async def test_the_public_app_refuses_foreign_hosts(tmp_path):
         assert (await http.get("/health")).status_code == 403
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
         assert (await http.get("/health")).status_code == 200
+
+
+def test_the_port_of_ollama_is_opened_only_where_it_is_on(tmp_path):
+    off = load(None, {}, {"data": str(tmp_path)})
+    with ollama_listener(off, has_key=False, is_restart=False) as listener:
+        assert listener is None
+    on = load(None, {}, {"data": str(tmp_path), "compat.ollama.enabled": True, "compat.ollama.port": 0})
+    with ollama_listener(on, has_key=False, is_restart=False) as listener:
+        assert listener is not None
+        assert listener.getsockname()[0] == "127.0.0.1"
+
+
+def test_a_port_of_ollama_that_is_taken_stops_a_start_but_no_restart(tmp_path, caplog):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        number = other.getsockname()[1]
+        flags = {"data": str(tmp_path), "compat.ollama.enabled": True, "compat.ollama.port": number}
+        settings = load(None, {}, flags)
+        with (
+            pytest.raises(StartFailed, match=r"compat\.ollama\.port"),
+            ollama_listener(settings, has_key=False, is_restart=False),
+        ):
+            pass
+        with ollama_listener(settings, has_key=False, is_restart=True) as listener:
+            assert listener is None
+    assert "Ollama's API is not served" in caplog.text
+
+
+def test_a_port_of_ollama_that_others_reach_needs_a_key(tmp_path):
+    flags = {"data": str(tmp_path), "compat.ollama.enabled": True, "compat.ollama.host": "0.0.0.0"}
+    with (
+        pytest.raises(StartFailed) as failure,
+        ollama_listener(load(None, {}, flags), has_key=False, is_restart=False),
+    ):
+        pass
+    assert failure.value.param == "key"

@@ -1,6 +1,7 @@
 """Errors in the shape each dialect expects, and refusals before any endpoint."""
 
 import json
+from typing import Any
 
 import pytest
 from fastapi import FastAPI, Request
@@ -9,6 +10,8 @@ from starlette.types import Message
 
 from duologue.errors import BadRequest, Busy, EngineFailed, Problem, QueueFull, Unauthorized, Unavailable
 from duologue.http.error_responses import (
+    ERROR_SHAPE,
+    body_for,
     exception_handlers,
     problem_body,
     problem_headers,
@@ -235,3 +238,10 @@ async def test_a_client_that_leaves_while_it_sends_is_no_error_of_the_server(cap
     await app(scope, receive, send)
     assert answers[0]["status"] == 400
     assert not caplog.records
+
+
+def test_a_port_of_another_api_shapes_its_errors_itself():
+    scope: dict[str, Any] = {"path": "/api/chat", "state": {"request_id": "r1"}}
+    assert body_for(Busy("x"), scope)["error"]["message"] == "x"
+    scope["state"][ERROR_SHAPE] = lambda body, path: {"error": f"{body['error']['message']} at {path}"}
+    assert body_for(Busy("x"), scope) == {"error": "x at /api/chat"}

@@ -472,6 +472,12 @@ class Settings(EngineSettings):
     log: Log = Log()
 
     @property
+    def hosts(self) -> tuple[str, ...]:
+        """The addresses that it listens on."""
+        ollama = self.compat.ollama
+        return (self.host, ollama.host) if ollama.enabled and ollama.host else (self.host,)
+
+    @property
     def worker_entries(self) -> tuple[WorkerEntry, ...]:
         """The workers to start. Without `workers`: one for the model, one for the upstream, or the bundled model."""
         if self.workers:

@@ -78,7 +78,7 @@ def serve(
     url = server_url(settings, listener.getsockname()[1])
     with (
         listener,
-        _ollama_listener(settings, has_key=has_key, is_restart=is_restart) as ollama,
+        ollama_listener(settings, has_key=has_key, is_restart=is_restart) as ollama,
         process_lock.data_folder(settings.data, url, None if supervisor is None else supervisor.parent),
     ):
         if supervisor is not None:
@@ -95,9 +95,7 @@ def serve(
 
 
 @contextmanager
-def _ollama_listener(
-    settings: Settings, *, has_key: bool, is_restart: bool
-) -> Iterator[socket.socket | None]:
+def ollama_listener(settings: Settings, *, has_key: bool, is_restart: bool) -> Iterator[socket.socket | None]:
     """The socket for Ollama's API; None where that is off. A port that is taken keeps a server from starting, because who switched
     this on expects it; but not one that is started again, whose users have a chat to go on with. Raises StartFailed."""
     ollama = settings.compat.ollama

@@ -382,3 +382,16 @@ async def test_what_was_stopped_is_not_resumed_and_closing_forgets_nothing(tmp_p
         downloads.close()
         await until(lambda: states(downloads) == ["stopped", "stopped"])
     assert [entry.what for entry in await DownloadJournal(journal).read()] == ["a/one"]
+
+
+async def test_a_download_is_followed_to_its_end():
+    fetch = FakeFetch()
+    async with download_queue(fetch) as (downloads, _):
+        row = downloads.enqueue("a/one")
+        seen = []
+        async for step in downloads.follow(row.id):
+            seen.append(step.state)
+            fetch.ends["a/one"] = None
+        assert (seen[0], seen[-1]) == ("waiting", "done")
+        assert [step.state async for step in downloads.follow(row.id)] == ["done"]
+        assert [step async for step in downloads.follow("d_none")] == []

@@ -74,7 +74,8 @@ def check_key(settings: Settings) -> str:
     """A warning about the key of the settings, "" without one. Raises StartFailed where it is too short for the address, or cannot
     be read."""
     secret = settings.key.get_secret_value() if settings.key else None
-    return short_key(read_key(secret, settings.key_file), remote=not is_loopback(settings.host))
+    remote = not all(is_loopback(host) for host in settings.hosts)
+    return short_key(read_key(secret, settings.key_file), remote=remote)
 
 
 def has_key(settings: Settings) -> bool:

@@ -23,7 +23,11 @@ MAX_INPUTS = 2048
 
 
 def _texts(value: object) -> object:
-    return [value] if isinstance(value, str) else value
+    if isinstance(value, str):
+        return [value]
+    if value is None or isinstance(value, list):
+        return value
+    raise ValueError("must be a text or a list of texts")
 
 
 class NamedModelBody(OllamaBody):
