@@ -130,7 +130,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "dialects": {"apps", "calls", "media", "middleware", "models", "scheduling", "speech"},
         "anthropic": {"dialects", "media", "models", "scheduling", "speech"},
         "responses": {"dialects", "media", "models", "scheduling", "speech"},
-        "ollama": {"dialects", "embeddings", "media", "models", "scheduling", "speech", "tokens"},
+        "ollama": {"auth", "dialects", "embeddings", "media", "models", "scheduling", "speech", "tokens"},
         "embeddings": {"models", "scheduling"},
         "tokens": {"auth", "models", "scheduling"},
         "batches": {"dialects", "embeddings", "models", "scheduling"},

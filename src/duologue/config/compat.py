@@ -22,3 +22,7 @@ class OllamaSettings(Section):
 
 class CompatSettings(Section):
     ollama: OllamaSettings = OllamaSettings()
+
+    def hosts(self, host: str) -> tuple[str, ...]:
+        """The addresses that the server listens on; `host` is the main one."""
+        return (host, self.ollama.host) if self.ollama.enabled and self.ollama.host else (host,)

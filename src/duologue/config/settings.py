@@ -15,6 +15,7 @@ from pydantic import AfterValidator, Field, SecretStr, model_validator
 from duologue.config.compat import CompatSettings
 from duologue.config.connections import ConnectionSettings
 from duologue.config.device import Copies, Device
+from duologue.config.log import Log
 from duologue.config.model_preset import PresetSettings
 from duologue.config.recordings import RecordingSettings
 from duologue.config.section import Section
@@ -187,15 +188,6 @@ class WorkerEntry(WorkerSettings):
             if self.engine != "minicpmo":
                 sizes |= {"batch": self.batch, "threads": self.threads}
         return {name: value for name, value in sizes.items() if value is not None} | self.options
-
-
-class Log(Section):
-    level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="The lowest level to log."
-    )
-    format: Literal["text", "json"] = Field(
-        default="text", description="Readable lines (`text`), or one JSON object per line (`json`)."
-    )
 
 
 class QueueSettings(Section):
@@ -470,12 +462,6 @@ class Settings(EngineSettings):
     compat: CompatSettings = CompatSettings()
     eta: Eta = Eta()
     log: Log = Log()
-
-    @property
-    def hosts(self) -> tuple[str, ...]:
-        """The addresses that it listens on."""
-        ollama = self.compat.ollama
-        return (self.host, ollama.host) if ollama.enabled and ollama.host else (self.host,)
 
     @property
     def worker_entries(self) -> tuple[WorkerEntry, ...]:

@@ -117,7 +117,7 @@ class Gateway:
         restarts: GatewayRestarts | None = None,
         list_cards: ListCards = tuple,
     ) -> None:
-        is_remote = not all(middleware.is_loopback(host) for host in settings.hosts)
+        is_remote = not all(middleware.is_loopback(host) for host in settings.compat.hosts(settings.host))
         self.settings = settings
         self._restarts = restarts or GatewayRestarts()
         self.keys = Keys(read_key(_key(settings), settings.key_file), always=is_remote)

@@ -74,7 +74,7 @@ def check_key(settings: Settings) -> str:
     """A warning about the key of the settings, "" without one. Raises StartFailed where it is too short for the address, or cannot
     be read."""
     secret = settings.key.get_secret_value() if settings.key else None
-    remote = not all(is_loopback(host) for host in settings.hosts)
+    remote = not all(is_loopback(host) for host in settings.compat.hosts(settings.host))
     return short_key(read_key(secret, settings.key_file), remote=remote)
 
 
