@@ -68,7 +68,8 @@ async def test_a_loaded_model_shows_what_it_can_do_here(routes: APIRouter, ask: 
             assert shown.capabilities == ["completion", "tools"]
             assert shown.modelinfo is not None
             assert shown.modelinfo["general.architecture"] == "llama"
-            assert shown.modelinfo["llama.context_length"] == 512
+            # What a chat has here, not what the model was trained for.
+            assert shown.modelinfo["llama.context_length"] == 256
             assert shown.parameters == f"{'num_ctx':<30} 256\n{'top_k':<30} 40"
             assert "im_start" in (shown.template or "")
 
@@ -79,6 +80,8 @@ async def test_a_model_that_is_not_loaded_shows_its_file(routes: APIRouter, ask:
         missing = await client.post("/api/show", json={"model": "nobody"})
         unnamed = await client.post("/api/show", json={})
     assert shown.capabilities == ["completion"]
+    assert shown.modelinfo is not None
+    assert shown.modelinfo["llama.context_length"] == 512
     assert shown.details is not None
     assert shown.details.family == "llama"
     assert (missing.status_code, list(missing.json())) == (404, ["error"])
@@ -92,7 +95,7 @@ async def test_a_connected_model_shows_what_is_known_of_it(routes: APIRouter, as
     async with ask(routes) as client:
         shown = ollama.ShowResponse(**(await client.post("/api/show", json={"model": "far"})).json())
     assert shown.capabilities == ["completion", "vision"]
-    assert shown.modelinfo == {"general.architecture": "remote"}
+    assert shown.modelinfo == {"general.architecture": "remote", "general.basename": "far"}
 
 
 async def test_clients_find_an_ollama(routes: APIRouter, ask: Ask) -> None:

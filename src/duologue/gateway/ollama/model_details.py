@@ -117,10 +117,9 @@ def _path(entry: AvailableModel | None) -> Path | None:
 
 def _shown_card(card: ModelCard, path: Path | None) -> ShownModel:
     metadata = None if card.upstream or path is None else _metadata(path)
-    information = _without_file(card) if metadata is None else _information(metadata, card.parameters)
     return ShownModel(
         abilities_of_card(card),
-        information,
+        _information(metadata, card.name, card.engine, card.parameters, card.context),
         metadata.text(TEMPLATE) if metadata is not None else "",
         metadata.text("general.license")[:LONGEST_TEXT] if metadata is not None else "",
         card.context,
@@ -135,7 +134,7 @@ def _shown_file(entry: AvailableModel, header: GgufHeader | None) -> ShownModel:
     projector = find_projector(header).projector if header is not None else None
     return ShownModel(
         abilities_of_file(metadata, projector.modalities if projector is not None else ()),
-        _information(metadata, header.parameters if header is not None else 0),
+        _information(metadata, entry.name, "", header.parameters if header is not None else 0),
         metadata.text(TEMPLATE),
         metadata.text("general.license")[:LONGEST_TEXT],
     )
@@ -178,9 +177,19 @@ def _metadata(path: Path) -> Metadata | None:
         return None  # the list says what is wrong with it, where it is loaded
 
 
-def _information(metadata: Metadata, parameters: int) -> dict[str, object]:
-    """The entries of a file's header, but for its template and for what is long."""
-    return dict(_entries(metadata)) | ({"general.parameter_count": parameters} if parameters else {})
+def _information(
+    metadata: Metadata | None, name: str, engine: str, parameters: int, context: int = 0
+) -> dict[str, object]:
+    """The entries of a file's header, but for its template and for what is long; and those that clients look for, of a model without a
+    file too. `context`: what a chat has while the model is loaded, by which clients measure their prompts."""
+    entries = {} if metadata is None else dict(_entries(metadata))
+    kind = entries.setdefault("general.architecture", engine or "unknown")
+    entries.setdefault("general.basename", name)
+    if parameters:
+        entries["general.parameter_count"] = parameters
+    if context:
+        entries[f"{kind}.context_length"] = context
+    return entries
 
 
 def _entries(metadata: Metadata) -> Iterator[tuple[str, Any]]:
@@ -193,12 +202,3 @@ def _entries(metadata: Metadata) -> Iterator[tuple[str, Any]]:
             yield name, list(value) if len(value) <= LONGEST_LIST else None
         else:
             yield name, value[:LONGEST_TEXT] if isinstance(value, str) else value
-
-
-def _without_file(card: ModelCard) -> dict[str, object]:
-    """The entries that clients look for, of a model whose file is not here."""
-    kind = card.engine or "unknown"
-    context = card.trained_context or card.context
-    known: dict[str, object] = {"general.architecture": kind}
-    known |= {"general.parameter_count": card.parameters} if card.parameters else {}
-    return known | ({f"{kind}.context_length": context} if context else {})
