@@ -121,7 +121,10 @@ class ChatRequest(Struct, frozen=True):
     messages: tuple[Message, ...]
     """Empty where `prompt` is given."""
     prompt: str | tuple[int, ...] | None = None
-    """A text or tokens that the model continues as they are: no template, no reading of thoughts and tool calls."""
+    """A text or tokens that the model continues as they are: no template, no reading of thoughts and tool calls. For models with the
+    verb "raw"."""
+    suffix: str | None = None
+    """With `prompt`: the text that follows what the model writes, for models with the verb "infill"; None: it only continues."""
     model: str = ""
     upstream_model: str = ""
     """What a connected server calls the model; set by the pool, for a worker that serves all models of a server."""
@@ -177,6 +180,8 @@ class ModelCard(Struct, frozen=True):
     trained_context: int = 0
     slots: int = 1
     parameters: int = 0
+    vocabulary: int = 0
+    """The ids of its tokens are the numbers below; 0: unknown."""
     size: int = 0
     """Bytes of the weights."""
     description: str = ""
@@ -192,7 +197,8 @@ class ModelCard(Struct, frozen=True):
     clones: bool = False
     """Whether it can speak like a recording."""
     verbs: tuple[str, ...] = ()
-    """Of "prefill", "count", "continue", "logprobs", "tools", "tool_choice" (a call can be forced), "thinking",
+    """Of "prefill", "count", "continue", "raw" (it continues a prompt without a template), "infill" (it fills in what is missing between
+    two texts), "logprobs", "tools", "tool_choice" (a call can be forced), "thinking",
     "effort" (its thinking can be limited), "format", "text_bias" (`logit_bias` takes text too), "duplex" (it holds a call by
     itself, and takes its worker whole meanwhile)."""
     sampling: tuple[str, ...] = ()
@@ -297,6 +303,8 @@ def unable(card: ModelCard, request: ChatRequest) -> Unmet | None:
         ("response_format", "format", request.format is not None),
         ("logprobs", "logprobs", request.sampling.logprobs is not None),
         ("continue_final_message", "continue", request.continue_final),
+        ("prompt", "raw", request.prompt is not None),
+        ("suffix", "infill", request.suffix is not None),
     ):
         if is_needed and verb not in card.verbs:
             if verb == "format" and request.format is not None:
@@ -311,4 +319,6 @@ _CANNOT = {
     "format": "{param}: the model {model} does not support output formats.",
     "logprobs": "{param}: the model {model} does not report log probabilities.",
     "continue": "{param}: the model {model} cannot continue a message.",
+    "raw": "{param}: the model {model} takes messages, not a raw prompt; send them to /v1/chat/completions.",
+    "infill": "{param}: the model {model} cannot fill in text before a suffix; its vocabulary has no tokens for that.",
 }

@@ -196,7 +196,8 @@ async def test_no_model_is_the_default_model(script: Any, routes: Routes, ask: A
     [
         ("chat", {"model": "nobody", "messages": HELLO}, 404, "There is no model 'nobody'."),
         ("chat", {"messages": [{"role": "x"}]}, 400, "messages[0].role must be one of"),
-        ("generate", {"prompt": "x", "suffix": "y"}, 400, "suffix: "),
+        ("generate", {"prompt": "x", "suffix": "y"}, 400, "prompt: the model mini takes messages"),
+        ("generate", {"prompt": "x", "raw": True}, 400, "prompt: the model mini takes messages"),
         (
             "generate",
             {"model": "plain", "prompt": "x", "think": True},

@@ -109,6 +109,11 @@ def test_a_raw_prompt_has_no_messages() -> None:
     assert (request.prompt, request.messages) == ("<|user|>Why?", ())
 
 
+def test_a_gap_is_filled_between_two_texts() -> None:
+    request = generate(prompt="def f():", suffix="return x")
+    assert (request.prompt, request.suffix, request.messages) == ("def f():", "return x", ())
+
+
 def test_an_old_context_is_named_as_ignored() -> None:
     assert generate(prompt="Why?", context=[1, 2, 3]).unknown == ("context",)
 
@@ -116,7 +121,7 @@ def test_an_old_context_is_named_as_ignored() -> None:
 @pytest.mark.parametrize(
     ("fields", "kind", "param"),
     [
-        ({"suffix": "}"}, Unsupported, "suffix"),
+        ({"suffix": "}", "system": "x"}, BadRequest, "system"),
         ({"template": "{{ .Prompt }}"}, Unsupported, "template"),
         ({"raw": True, "system": "x"}, BadRequest, "system"),
         ({"raw": True, "context": [1]}, BadRequest, "context"),

@@ -94,7 +94,9 @@ class OllamaGenerateBody(OllamaReplyBody):
     """The body of `POST /api/generate`."""
 
     prompt: str = ""
-    suffix: str = Field(default="", description="What follows the gap that the model fills. Refused.")
+    suffix: str = Field(
+        default="", description="What follows the gap behind the prompt that the model fills."
+    )
     images: list[str] = Field(default=[], max_length=MAX_IMAGES, description="Pictures, as base64.")
     system: str = ""
     template: str = Field(default="", description="A template in Ollama's language. Refused.")
@@ -114,9 +116,11 @@ class OllamaGenerateBody(OllamaReplyBody):
         """The request as a value. Raises BadRequest, Unsupported, TooLarge; each names its field."""
         self._refuse_unsupported()
         thinking, effort = self.thinking()
+        is_raw = self.raw or bool(self.suffix)
         request = ChatRequest(
-            messages=() if self.raw else self._messages(),
-            prompt=self.prompt if self.raw else None,
+            messages=() if is_raw else self._messages(),
+            prompt=self.prompt if is_raw else None,
+            suffix=self.suffix or None,
             model=self.model,
             sampling=self.sampled(),
             stop=tuple(self.options.stop or ()),
@@ -129,7 +133,8 @@ class OllamaGenerateBody(OllamaReplyBody):
                 *self.options.ignored(card.context),
             ),
         )
-        check_text(request.messages or (Message("user", (TextPart(self.prompt),)),), (), limits)
+        raw = (Message("user", (TextPart(self.prompt + self.suffix),)),)
+        check_text(raw if is_raw else request.messages, (), limits)
         return request
 
     def _messages(self) -> tuple[Message, ...]:
@@ -139,23 +144,16 @@ class OllamaGenerateBody(OllamaReplyBody):
         return (*system, Message("user", parts))
 
     def _refuse_unsupported(self) -> None:
-        if self.suffix:
-            raise Unsupported(
-                "suffix: this server does not fill gaps on this port; send the whole prompt, or raw with the "
-                "model's own markers.",
-                param="suffix",
-            )
         if self.template:
             raise Unsupported(
                 "template: templates in Ollama's language are not supported. Leave it out for the model's own "
                 "template, or send the finished prompt with raw.",
                 param="template",
             )
-        if not self.raw:
-            return
-        for name in ("system", "context", "images"):
+        other = "raw" if self.raw else "suffix" if self.suffix else ""
+        for name in ("system", "context", "images") if other else ():
             if getattr(self, name):
-                raise BadRequest(f"{name} and raw are mutually exclusive.", param=name)
+                raise BadRequest(f"{name} and {other} are mutually exclusive.", param=name)
 
 
 def _is_begun(message: OllamaMessage) -> bool:
