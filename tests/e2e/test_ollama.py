@@ -115,7 +115,8 @@ def test_a_model_is_pulled_and_deleted(client, server):
     assert steps[0].status == "pulling manifest"
     assert steps[-1].status == "success"
     assert "Tiny-Q4_K_M:latest" in [model.model for model in client.list().models]
-    assert client.show("Tiny-Q4_K_M").details.family == "llama"
+    for name in ("Tiny-Q4_K_M", f"hf.co/{REPOSITORY}:Q4_K_M"):
+        assert client.show(name).details.family == "llama"
     assert client.delete("tiny-q4_k_m:latest").status == "success"
     assert not (server.data / "models" / FILE).exists()
 

@@ -16,6 +16,7 @@ from duologue.wire.ollama.ollama_models import (
     ShownModel,
     downloadable,
     embedded,
+    file_name,
     short_count,
     tagged,
     untagged,
@@ -90,6 +91,18 @@ def test_names_get_a_tag(name: str, with_tag: str) -> None:
 )
 def test_names_of_the_library_are_those_of_the_catalogue(name: str, what: str) -> None:
     assert downloadable(name) == what
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("hf.co/someone/Tiny-GGUF:Q4_K_M", "Tiny-Q4_K_M"),
+        ("someone/tiny-gguf:latest", "tiny"),
+        ("qwen3:4b", ""),
+    ],
+)
+def test_a_model_of_a_hub_is_found_by_its_file(name: str, file: str) -> None:
+    assert file_name(name) == file
 
 
 def test_a_download_in_the_words_of_ollama() -> None:

@@ -5,13 +5,15 @@ Used by every route here. What else a name may mean, `RequestedModels` and `Avai
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from duologue.errors import ModelNotFound
 from duologue.gateway.models.available import AvailableModels
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.models.requested_models import RequestedModels
 from duologue.threads import disk_io
 from duologue.values.requests import ModelCard
-from duologue.wire.ollama.ollama_models import downloadable, untagged
+from duologue.wire.ollama.ollama_models import downloadable, file_name, untagged
 
 
 class OllamaNames:
@@ -30,7 +32,11 @@ class OllamaNames:
         for spelling in dict.fromkeys((name, untagged(name), downloadable(name))):
             if not spelling or self._models.find(spelling) is not None:
                 return spelling
-        try:
-            return (await disk_io(self._available.find, downloadable(name))).name
-        except ModelNotFound:
-            return name
+        return await disk_io(self._on_disk, name) or name
+
+    def _on_disk(self, name: str) -> str:
+        """The name of the model among those that can be loaded; "" without one."""
+        for spelling in filter(None, (downloadable(name), file_name(name))):
+            with suppress(ModelNotFound):
+                return self._available.find(spelling).name
+        return ""

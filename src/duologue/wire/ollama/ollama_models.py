@@ -6,6 +6,7 @@ Used by `gateway.ollama`.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
@@ -214,6 +215,15 @@ def downloadable(name: str) -> str:
     """What the downloader calls the model that a client wants pulled: `qwen3:4b` is `qwen3-4b` in the catalogue."""
     name = untagged(name.strip())
     return name if "/" in name else name.replace(":", "-")
+
+
+def file_name(name: str) -> str:
+    """What the file of a reference to a hub is usually called, by which a model that was pulled is found again: `Tiny-Q4_K_M` of
+    `hf.co/OWNER/Tiny-GGUF:Q4_K_M`. "" for a name that is no such reference."""
+    path, _, repository = untagged(name.strip()).rpartition("/")
+    repository, _, variant = repository.partition(":")
+    stem = re.sub("-gguf$", "", repository, flags=re.IGNORECASE)
+    return f"{stem}-{variant}" if path and variant else stem if path else ""
 
 
 def embedded(
