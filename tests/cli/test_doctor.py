@@ -71,6 +71,19 @@ def test_our_own_server_on_the_port_is_no_problem(monkeypatch):
     assert report([finding]).endswith("A server is already running: talk to it with `duologue say hello`.")
 
 
+def test_the_port_of_ollama_is_looked_at_where_it_is_on(monkeypatch):
+    monkeypatch.setattr(doctor, "_is_running", lambda settings: False)
+    assert list(doctor.check_ollama_port(settings())) == []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        on = settings(compat={"ollama": {"enabled": True, "port": port}})
+        finding = only(doctor.check_ollama_port(on))
+        assert finding.state == "problem"
+        assert "compat.ollama.port" in finding.text
+    free = settings(compat={"ollama": {"enabled": True, "port": 0}})
+    assert only(doctor.check_ollama_port(free)).state == "ok"
+
+
 @pytest.mark.parametrize(
     ("answer", "running"),
     [({"status": "healthy"}, True), ({"status": "up"}, False), (["healthy"], False), (None, False)],

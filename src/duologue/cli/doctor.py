@@ -139,6 +139,22 @@ def check_address(settings: Settings) -> Iterator[Finding]:
     )
 
 
+def check_ollama_port(settings: Settings) -> Iterator[Finding]:
+    from duologue.gateway import process_lock
+
+    ollama = settings.compat.ollama
+    if not ollama.enabled:
+        return
+    host = ollama.host or settings.host
+    try:
+        process_lock.port(host, ollama.port, "compat.ollama.port").close()
+    except Problem as problem:
+        if not _is_running(settings):
+            yield Finding("problem", "ollama", problem.message)
+        return
+    yield Finding("ok", "ollama", f"{host}:{ollama.port} is free for Ollama's API")
+
+
 def check_data(settings: Settings) -> Iterator[Finding]:
     folder = settings.data
     there = next((parent for parent in (folder, *folder.parents) if parent.exists()), folder)
@@ -366,6 +382,7 @@ def check_landlock(settings: Settings) -> Iterator[Finding]:
 
 CHECKS: tuple[Check, ...] = (
     check_address,
+    check_ollama_port,
     check_data,
     check_database,
     check_memory,
