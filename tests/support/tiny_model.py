@@ -50,6 +50,8 @@ class TinyModel:
     template: str | None = TEMPLATE
     architecture: str = "llama"
     advice: tuple[tuple[str, float | int], ...] = ()
+    more_control: tuple[str, ...] = ()
+    """Control tokens behind those of every tiny model."""
 
 
 def token_id(text: str) -> int:
@@ -90,8 +92,9 @@ def write_tiny_model(path: Path, model: TinyModel = TinyModel()) -> Path:
 
 
 def _add_vocabulary(writer: gguf.GGUFWriter, model: TinyModel) -> None:
-    tokens = [*_byte_characters(), MERGED, *CONTROL]
-    types = [gguf.TokenType.NORMAL] * (BYTES + 1) + [gguf.TokenType.CONTROL] * len(CONTROL)
+    control = (*CONTROL, *model.more_control)
+    tokens = [*_byte_characters(), MERGED, *control]
+    types = [gguf.TokenType.NORMAL] * (BYTES + 1) + [gguf.TokenType.CONTROL] * len(control)
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("default")
     writer.add_token_list(tokens)
@@ -112,7 +115,7 @@ def _byte_characters() -> list[str]:
 
 
 def _shapes(model: TinyModel) -> dict[str, tuple[int, ...]]:
-    vocabulary = BYTES + 1 + len(CONTROL)
+    vocabulary = BYTES + 1 + len(CONTROL) + len(model.more_control)
     narrow = model.embedding // model.heads * model.kv_heads
     shapes: dict[str, tuple[int, ...]] = {
         "token_embd.weight": (vocabulary, model.embedding),

@@ -142,6 +142,23 @@ class MediaPromptEngine(Protocol):
         ...
 
 
+class FillTokens(Struct, frozen=True):
+    """The tokens by which a model is asked for the text of a gap: before the text that precedes it, before the text that follows it,
+    and before the text of the gap itself."""
+
+    prefix: int
+    suffix: int
+    middle: int
+
+
+@runtime_checkable
+class FillingEngine(Protocol):
+    """A PromptEngine whose model may have been taught to fill in a gap; its card has the verb "infill" then."""
+
+    @property
+    def fill_tokens(self) -> FillTokens | None: ...
+
+
 @runtime_checkable
 class ChatEngine(Protocol):
     """A language engine that takes messages and yields events (remote servers, omni models).

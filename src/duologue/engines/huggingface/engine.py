@@ -15,7 +15,7 @@ from typing import Any
 import anyio
 from msgspec import structs
 
-from duologue.engines.contracts import Generation, GenerationEnded, Piece
+from duologue.engines.contracts import FillTokens, Generation, GenerationEnded, Piece
 from duologue.engines.decoding.choice_rules import (
     FIELDS,
     ChoiceRules,
@@ -26,6 +26,7 @@ from duologue.engines.decoding.choice_rules import (
 from duologue.engines.decoding.model_folder import ends_of
 from duologue.engines.decoding.token_choice import TokenChoice
 from duologue.engines.decoding.token_text import TokenText
+from duologue.engines.fill_tokens import find_fill_tokens
 from duologue.engines.huggingface.causal_model import CausalModel, HuggingfaceOptions, open_model
 from duologue.engines.huggingface.processed_prompt import ProcessedPrompt, readable
 from duologue.engines.huggingface.reply_rows import Outcome, PromptRow, ReplyRow, common_beginning, run_step
@@ -99,6 +100,7 @@ class HuggingfaceEngine:
         self._vocabulary = opened.vocabulary
         self._ends = ends_of(opened.generation, opened.tokenizer)
         self._leading = leading_tokens(opened.tokenizer)
+        self._fill_tokens = find_fill_tokens(self._tokens)
         self._grammars: GrammarMaker | None = None
         if find_spec("llguidance") is not None and hasattr(opened.tokenizer, "backend_tokenizer"):
             self._grammars = GrammarMaker(
@@ -109,6 +111,8 @@ class HuggingfaceEngine:
         self._card = causal_card(
             opened, options, facts, self._rules, warnings, formats=self._grammars is not None
         )
+        if self._fill_tokens is not None:
+            self._card = structs.replace(self._card, verbs=(*self._card.verbs, "infill"))
 
     @property
     def card(self) -> ModelCard:
@@ -117,6 +121,10 @@ class HuggingfaceEngine:
     @property
     def template(self) -> TemplateRenderer:
         return self._template
+
+    @property
+    def fill_tokens(self) -> FillTokens | None:
+        return self._fill_tokens
 
     async def tokenize(self, text: str, *, start: bool = True) -> tuple[int, ...]:
         """Token ids of a rendered prompt. BOS of a tokenizer that begins every text with it is there exactly once, whether or not the
@@ -241,7 +249,7 @@ def causal_card(
 ) -> ModelCard:
     """What the model is and can do."""
     tool_format = facts.tool_format if facts.takes_tools else ""
-    verbs = ["prefill", "count", "continue", "logprobs", "text_bias"]
+    verbs = ["prefill", "count", "continue", "raw", "logprobs", "text_bias"]
     verbs += ["format"] if formats else []
     verbs += ["tools"] if tool_format else []
     verbs += ["tool_choice"] if tool_format and formats else []
@@ -254,6 +262,7 @@ def causal_card(
         trained_context=opened.trained,
         slots=opened.plan.slots,
         parameters=opened.parameters,
+        vocabulary=opened.vocabulary,
         size=opened.size,
         description=opened.kind,
         modalities=("text", *(() if opened.media is None else opened.media.kinds)),

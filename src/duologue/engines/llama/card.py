@@ -21,9 +21,10 @@ def llama_card(
 ) -> ModelCard:
     """What the file, the plan, the loaded model and its template say together."""
     tool_format = template.tool_format if template.takes_tools else ""
-    verbs = ["prefill", "count", "continue", "format", "text_bias"]
+    verbs = ["prefill", "count", "continue", "raw", "format", "text_bias"]
     # Of tokens that were guessed and found right, the library reports none.
     verbs += ["logprobs"] if options.speculative is None else []
+    verbs += ["infill"] if facts.fill is not None else []
     verbs += ["tools", "tool_choice"] if tool_format else []
     verbs += ["thinking"] if template.thinking_switch else []
     verbs += ["effort"] if template.reasoning is not None else []
@@ -34,6 +35,7 @@ def llama_card(
         trained_context=header.trained_context,
         slots=sizes.slots,
         parameters=header.parameters,
+        vocabulary=header.vocabulary,
         size=header.size,
         description=", ".join(filter(None, (header.name, _millions(header.parameters), header.quantisation))),
         bundled=options.bundled,

@@ -24,7 +24,7 @@ import anyio
 import msgspec
 
 from duologue.engines import load_progress
-from duologue.engines.contracts import Generation, GenerationEnded, Piece
+from duologue.engines.contracts import FillTokens, Generation, GenerationEnded, Piece
 from duologue.engines.devices import parse_device, require_card
 from duologue.engines.hardware import machine_limits
 from duologue.engines.llama.card import llama_card
@@ -167,6 +167,7 @@ async def _load(
         pace,
         memory,
         media,
+        facts.fill,
     )
 
 
@@ -186,6 +187,7 @@ class LlamaEngine:
         pace: PromptPace,
         memory: PromptMemory,
         media: MediaTokenizer | None,
+        fill_tokens: FillTokens | None = None,
     ) -> None:
         self._server: Any | None = server
         self._client = client
@@ -205,6 +207,11 @@ class LlamaEngine:
         self._pace = pace
         self._memory = memory
         self._media = media
+        self._fill_tokens = fill_tokens
+
+    @property
+    def fill_tokens(self) -> FillTokens | None:
+        return self._fill_tokens
 
     @property
     def card(self) -> ModelCard:

@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from duologue.engines.contracts import GenerationEnded, Piece
+from duologue.engines.contracts import FillTokens, GenerationEnded, Piece
+from duologue.engines.fill_tokens import find_fill_tokens
 from duologue.engines.llama.http_client import LlamaHttpClient
 from duologue.engines.llama.request import CompletionChunk, prefill_request, problem_of, token_logprobs
 from duologue.errors import EngineFailed
@@ -192,6 +193,8 @@ class ModelFacts(Struct, frozen=True):
     markers: tuple[str, ...] = ()
     modalities: tuple[str, ...] = ()
     media_marker: str = ""
+    fill: FillTokens | None = None
+    """The tokens by which it fills in a gap."""
 
 
 def read_facts(run: Run, client: LlamaHttpClient, possible: Sequence[str] = ()) -> ModelFacts:
@@ -219,4 +222,5 @@ def read_facts(run: Run, client: LlamaHttpClient, possible: Sequence[str] = ()) 
         markers,
         modalities,
         str(properties.get("media_marker") or "") if modalities else "",
+        find_fill_tokens(client.tokenize),
     )

@@ -1,7 +1,7 @@
 """The scripted engine: a language engine that plays a script from the user's message, the same way every time.
 
 It ships with the package and runs the whole system without a model: tests, examples, benchmarks, a first try.
-Text is its own tokens (one a byte). It answers the last user message, whose script is read by `script`.
+Text is its own tokens (one a byte). It answers the last user message, or a prompt without a template, whose script is read by `script`.
 
 With `kind: chat` in its options it is a chat engine instead of a prompt engine; `modalities` are then what it takes. With
 `duplex` it is an omni engine (`omni.py`).
@@ -59,7 +59,8 @@ TEMPLATE = (
 )
 SLOTS = 64
 CONTEXT = 1_000_000
-ASSISTANT = "<|im_start|>assistant\n"
+TURN = "<|im_start|>"
+ASSISTANT = f"{TURN}assistant\n"
 _USER = re.compile(r"<\|im_start\|>user\n(.*?)<\|im_end\|>", re.DOTALL)
 
 
@@ -98,11 +99,12 @@ class ScriptedEngine:
             engine="scripted",
             context=context,
             trained_context=context,
+            vocabulary=256,
             slots=slots,
             description="Plays scripts; no model behind it.",
             modalities=("text",),
             device="cpu",
-            verbs=("prefill", "count", "continue", "logprobs", "tools", "thinking", "effort"),
+            verbs=("prefill", "count", "continue", "raw", "logprobs", "tools", "thinking", "effort"),
             sampling=tuple(field for field in Sampling.__struct_fields__ if field in _APPLIED),
             defaults={"max_tokens": -1},
             tool_format="hermes",
@@ -235,6 +237,8 @@ def _common(one: bytes, other: bytes) -> int:
 
 def _last_user(prompt: str, *, whole: bool = False) -> str:
     """The part of the last user message that is to be played now; all of it if `whole`."""
+    if TURN not in prompt:
+        return prompt
     messages = list(_USER.finditer(prompt))
     if not messages or whole:
         return messages[-1][1] if messages else ""
@@ -243,7 +247,9 @@ def _last_user(prompt: str, *, whole: bool = False) -> str:
 
 
 def _steps_left(prompt: str) -> list[ScriptStep]:
-    """What the reply that this prompt ends in has still to play."""
+    """What the reply that this prompt ends in has still to play. A prompt without a template is a script as a whole."""
+    if TURN not in prompt:
+        return parse_script(prompt)
     script = _last_user(prompt, whole=True)
     begun = prompt.rpartition(ASSISTANT)[2].removeprefix(opening_of(script))
     format = format_of(script)

@@ -9,6 +9,10 @@ import msgspec
 from duologue.values.messages import TextPart
 from duologue.values.requests import ChatRequest
 
+BLOCK = 128
+"""Characters or tokens of a raw prompt that are one item of its chain: what two prompts have in common is known this exactly."""
+MOST_BLOCKS = 4096
+"""Items of a raw prompt's chain; far more than a context holds."""
 SMALL = 100
 """Bytes of a message without its parts, as `size` counts them."""
 
@@ -17,7 +21,8 @@ _encoder = msgspec.msgpack.Encoder(order="deterministic")
 
 def size(request: ChatRequest) -> int:
     """About how many bytes the digests of a request are made of."""
-    return sum(
+    raw = SMALL + len(request.prompt or "") + len(request.suffix)
+    return raw + sum(
         SMALL + sum(len(part.text if isinstance(part, TextPart) else part.data) for part in message.parts)
         for message in request.messages
     )
@@ -29,15 +34,36 @@ def digests(request: ChatRequest) -> tuple[bytes, tuple[bytes, ...]]:
 
 
 def opening(request: ChatRequest) -> bytes:
-    """A digest (16 bytes) of what precedes the messages in a prompt: the model and the tools."""
-    return blake2b(_encoder.encode((request.model, request.tools)), digest_size=16).digest()
+    """A digest (16 bytes) of what precedes the messages in a prompt: the model and the tools; of a raw prompt the model."""
+    begins = (request.model, request.tools) if request.prompt is None else (request.model, "raw")
+    return blake2b(_encoder.encode(begins), digest_size=16).digest()
 
 
 def chain(request: ChatRequest) -> tuple[bytes, ...]:
-    """Item i is a digest (16 bytes) of the model, the tools and the first i + 1 messages."""
+    """Item i is a digest (16 bytes) of the model, the tools and the first i + 1 messages; of a raw prompt, of the model and the
+    first i + 1 blocks."""
+    if request.prompt is not None:
+        return _raw_chain(request.model, request.prompt, request.suffix)
     state = blake2b(_encoder.encode((request.model, request.tools)), digest_size=16)
     digests = []
     for message in request.messages:
         state.update(_encoder.encode(message))
         digests.append(state.digest())
     return tuple(digests)
+
+
+def _raw_chain(model: str, prompt: str | tuple[int, ...], suffix: str) -> tuple[bytes, ...]:
+    state = blake2b(_encoder.encode((model, "raw")), digest_size=16)
+    digests = []
+    for start in range(0, min(len(prompt), BLOCK * MOST_BLOCKS), BLOCK):
+        state.update(_encoder.encode(_portable(prompt[start : start + BLOCK])))
+        digests.append(state.digest())
+    if suffix:
+        state.update(_encoder.encode(_portable(suffix)))
+        digests.append(state.digest())
+    return tuple(digests)
+
+
+def _portable(block: str | tuple[int, ...]) -> bytes | tuple[int, ...]:
+    """JSON can carry half a surrogate pair into a text, which UTF-8 has no bytes for."""
+    return block.encode(errors="surrogatepass") if isinstance(block, str) else block

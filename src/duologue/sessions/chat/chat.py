@@ -33,6 +33,7 @@ from duologue.sessions.chat.prompt_size import (
     estimated_tokens,
     least_tokens,
     media_tokens,
+    no_room,
     rough_tokens,
 )
 from duologue.sessions.chat.spoken_prompt import speakable_request, styled_request
@@ -80,7 +81,7 @@ async def reply(
     """
     try:
         _check(engine.card, request)
-        if request.spoken:
+        if request.spoken and request.prompt is None:
             request = await speakable_request(request, engine)
         if isinstance(engine, PromptEngine):
             check_fits(engine.card, request)
@@ -90,7 +91,10 @@ async def reply(
             _check_whole_messages(engine.card, request)
             await _relay(engine, slot, request, emit)
     except Problem as problem:
-        await emit(Failed(problem.code, problem.message, problem.status, problem.param))
+        param = problem.param
+        if request.prompt is not None and param == "messages":  # engines know of no other prompt
+            param = "prompt"
+        await emit(Failed(problem.code, problem.message, problem.status, param))
         if isinstance(problem, DeviceLost):
             raise
 
@@ -107,13 +111,13 @@ async def count(engine: LanguageEngine, request: ChatRequest, *, now: datetime) 
     """The tokens that a reply to `request` would begin with, rendered as `reply` renders them; `now` is passed to the
     template. Needs no slot. What the engine cannot count is estimated: everything on a chat engine, media on any, and
     prompts far beyond the context. Raises the Problems of rendering."""
-    if request.spoken:
+    if request.spoken and request.prompt is None:
         request = styled_request(request)
     context, media = engine.card.context, media_tokens(request)
     estimate = PromptTokens(estimated_tokens(request) + media, context, estimated=True)
     if not isinstance(engine, PromptEngine):
         return estimate
-    if not request.messages:
+    if not request.messages and request.prompt is None:
         return PromptTokens(0, context)
     if least_tokens(request) > FAR_TOO_LONG * context:
         return estimate
@@ -130,7 +134,7 @@ async def count(engine: LanguageEngine, request: ChatRequest, *, now: datetime) 
 
 def _check(card: ModelCard, request: ChatRequest) -> None:
     """Refuse what the model cannot take, naming the parameter."""
-    if not request.messages:
+    if not request.messages and request.prompt is None:
         raise BadRequest("messages must contain at least one message.", param="messages")
     # What each model of a connected server takes only the gateway knows.
     lack = unable(card, request) if request.upstream_model else unmet(card, request)
@@ -210,11 +214,9 @@ class _PromptReply:
         tokens = await rendered.tokens()
         card = self.engine.card
         if len(tokens) >= card.context:
-            raise ContextExceeded(
-                f"The conversation takes {len(tokens)} tokens, but this model has room for {card.context} with "
-                "the reply. Shorten it or start a new chat.",
-                param="messages",
-            )
+            raise no_room(self.request, str(len(tokens)), card.context)
+        if not tokens:
+            raise BadRequest("prompt is empty; send at least one token.", param="prompt")
         await self.emit(Started(card.name, card.context))
         if len(tokens) - self.engine.cached_tokens(self.slot, tokens) > TOGETHER:
             await self._prefill(await rendered.stable_prefix(tokens), tokens)
@@ -293,7 +295,7 @@ class _PromptReply:
         reply continues after it in the same slot, which has everything cached."""
         # Those of the template are part of the model; what a request asks for comes on top.
         stop_strings = self.request.stop
-        if self.request.template_stops:
+        if self.request.template_stops and self.request.prompt is None:
             stop_strings = (*stop_strings, *self.engine.template.stop_strings)
         stops = StopMatcher(stop_strings) if stop_strings else None
         alignment = LogprobAlignment() if self.request.sampling.logprobs is not None else None

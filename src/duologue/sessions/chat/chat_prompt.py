@@ -1,4 +1,4 @@
-"""The prompt of a request: rendered by the model's template, and as tokens, with its pictures and sounds in their places.
+"""The prompt of a request: rendered by the model's template or given as it is, and as tokens, with its pictures and sounds in their places.
 
 `chat.py` makes one for each reply and each count. Owns the difference between prompts of text and those with media: a text is
 tokenized here and there, a prompt with media by the engine as a whole.
@@ -12,7 +12,8 @@ from datetime import datetime
 
 import msgspec
 
-from duologue.engines.contracts import MediaPromptEngine, PromptEngine
+from duologue.engines.contracts import FillingEngine, MediaPromptEngine, PromptEngine
+from duologue.errors import BadRequest
 from duologue.sessions.chat.constraint import offered_tools
 from duologue.text.output.reply_format import ReplyFormat
 from duologue.text.templates.media_places import Medium, cut_at_places, with_places
@@ -22,19 +23,26 @@ from duologue.values.requests import ChatRequest
 
 class ChatPrompt:
     """A rendered prompt. `text` and `head` have a word in the place of each of the `media`. `format`: how the reply to it is
-    written."""
+    written. `given`: its tokens, where these are known and not its text."""
 
     def __init__(
-        self, engine: PromptEngine, rendered: RenderedPrompt, mark: str, media: tuple[Medium, ...]
+        self,
+        engine: PromptEngine,
+        rendered: RenderedPrompt,
+        mark: str = "",
+        media: tuple[Medium, ...] = (),
+        given: tuple[int, ...] | None = None,
     ) -> None:
         self._engine = engine
         self.text, self.head = rendered.text, rendered.head
         self.format = rendered.format or ReplyFormat(engine.card.tool_format, engine.template.reasoning)
         self.media = media
-        self._mark = mark
+        self._mark, self._given = mark, given
 
     async def tokens(self) -> Sequence[int]:
         """The tokens of the whole prompt. Raises the Problems of the engine: a picture that cannot be read."""
+        if self._given is not None:
+            return self._given
         return await self._tokens(self.text)
 
     async def continued(self, tokens: Sequence[int], text: str) -> Sequence[int]:
@@ -75,6 +83,8 @@ class ChatPrompt:
 async def render(engine: PromptEngine, request: ChatRequest, now: datetime, form: PromptForm) -> ChatPrompt:
     """The prompt of a request. One that continues its last message has no generation prompt. Raises the Problems of
     rendering."""
+    if request.prompt is not None:
+        return await raw_prompt(engine, request, request.prompt)
     variables = request.template_variables
     if request.effort is not None:  # some models were trained with this word
         variables = {"reasoning_effort": request.effort, **variables}
@@ -93,6 +103,41 @@ async def render(engine: PromptEngine, request: ChatRequest, now: datetime, form
     if request.prefix and not request.ahead:
         rendered = msgspec.structs.replace(rendered, text=rendered.text + request.prefix)
     return ChatPrompt(engine, rendered, mark, media)
+
+
+async def raw_prompt(engine: PromptEngine, request: ChatRequest, prompt: str | tuple[int, ...]) -> ChatPrompt:
+    """The prompt of a request that brings it as it is; what follows it is all text. Raises BadRequest for tokens that the model does not
+    have."""
+    text = prompt if isinstance(prompt, str) else ""
+    if not request.ahead and isinstance(prompt, str):
+        text += request.prefix
+    rendered = RenderedPrompt(text, text, ReplyFormat("", None))
+    fill = engine.fill_tokens if request.suffix and isinstance(engine, FillingEngine) else None
+    if isinstance(prompt, str):
+        if fill is None:
+            return ChatPrompt(engine, rendered)
+        tokens = await engine.tokenize(text, start=False)
+    else:
+        tokens = prompt
+        check_tokens(tokens, engine.card.vocabulary)
+        if request.prefix and not request.ahead:
+            tokens = (*tokens, *await engine.tokenize(request.prefix, start=False))
+    if fill is not None:
+        opening = await engine.tokenize("")
+        behind = await engine.tokenize(request.suffix, start=False)
+        tokens = (*opening, fill.prefix, *tokens, fill.suffix, *behind, fill.middle)
+    return ChatPrompt(engine, rendered, given=tokens)
+
+
+def check_tokens(tokens: Sequence[int], vocabulary: int) -> None:
+    """Raises BadRequest for a token that is not one of these (0: it is not known how many there are)."""
+    most = vocabulary - 1 if vocabulary else max(tokens, default=0)
+    wrong = next((token for token in tokens if not 0 <= token <= most), None)
+    if wrong is not None:
+        raise BadRequest(
+            f"prompt has the token {wrong}, but this model has {vocabulary} tokens (0 to {most}).",
+            param="prompt",
+        )
 
 
 def _form(request: ChatRequest, form: PromptForm) -> PromptForm:

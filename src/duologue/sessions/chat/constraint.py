@@ -45,7 +45,10 @@ def reply_grammar(
         return None if tool_calls is None else constrained_reply(tool_calls, None, thought)
     if request.format is None:
         return None if tool_calls is None else optional_tool_calls(tool_calls)
-    return None if not _is_ours(request.format) else constrained_reply(tool_calls, request.format, thought)
+    if not _is_ours(request.format):
+        return None
+    # Nobody takes white space away from what continues a raw prompt.
+    return constrained_reply(tool_calls, request.format, thought, at_once=request.prompt is not None)
 
 
 def check_constraint(request: ChatRequest, tool_format: str) -> None:

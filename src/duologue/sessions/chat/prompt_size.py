@@ -37,6 +37,8 @@ def media_tokens(request: ChatRequest) -> int:
 
 def estimated_tokens(request: ChatRequest) -> int:
     """A rough number of tokens for the text of a prompt."""
+    if request.prompt is not None:
+        return _raw_tokens(request, BYTES_A_TOKEN)
     size = sum(len(msgspec.json.encode(tool)) for tool in offered_tools(request))
     size += sum(len(text.encode(errors="replace")) for text in _texts(request.messages))
     return math.ceil(size / BYTES_A_TOKEN) + TOKENS_A_MESSAGE * len(request.messages)
@@ -50,6 +52,8 @@ def rough_tokens(text: str) -> int:
 def least_tokens(request: ChatRequest) -> int:
     """A number of tokens that no prompt of this request falls below, whatever the template and the vocabulary. Thoughts are
     not counted: many templates leave out those of earlier turns."""
+    if request.prompt is not None:
+        return _raw_tokens(request, LONGEST_TOKEN)
     parts = sum(1 + len(message.tool_calls) for message in request.messages)
     size = sum(len(message.text) for message in request.messages)
     return max(LEAST_A_MESSAGE * parts, size // LONGEST_TOKEN)
@@ -59,11 +63,26 @@ def check_fits(card: ModelCard, request: ChatRequest) -> None:
     """Raises ContextExceeded for a request that cannot fit the context of the model (0: unknown)."""
     least = least_tokens(request)
     if card.context and least > card.context:
-        raise ContextExceeded(
-            f"The conversation takes at least {least} tokens, but this model has room for {card.context} with the reply. "
-            "Shorten it or start a new chat.",
-            param="messages",
-        )
+        raise no_room(request, f"at least {least}", card.context)
+
+
+def no_room(request: ChatRequest, tokens: str, context: int) -> ContextExceeded:
+    """The error for a prompt of so many `tokens`."""
+    raw = request.prompt is not None
+    what, advice = ("prompt", "") if raw else ("conversation", " or start a new chat")
+    return ContextExceeded(
+        f"The {what} takes {tokens} tokens, but this model has room for {context} with the reply. Shorten it{advice}.",
+        param="prompt" if raw else "messages",
+    )
+
+
+def _raw_tokens(request: ChatRequest, bytes_a_token: float) -> int:
+    """Tokens of a prompt without a template, where a token has so many bytes."""
+    prompt = request.prompt or ""
+    if not isinstance(prompt, str):
+        return len(prompt)
+    size = len(prompt.encode(errors="replace")) + len(request.suffix.encode(errors="replace"))
+    return math.ceil(size / bytes_a_token)
 
 
 def _texts(messages: tuple[Message, ...]) -> Iterator[str]:

@@ -69,17 +69,21 @@ def optional_tool_calls(calls: AllowedToolCalls) -> ReplyGrammar | None:
 
 
 def constrained_reply(
-    calls: AllowedToolCalls | None, content: OutputFormat | None, thought: ThoughtPrefix | None
+    calls: AllowedToolCalls | None,
+    content: OutputFormat | None,
+    thought: ThoughtPrefix | None,
+    *,
+    at_once: bool = False,
 ) -> ReplyGrammar | None:
     """The grammar of a reply that is one of these calls, or else content of this format, which is no grammar itself. None if it
-    cannot enforce the whole format. Raises UnreadablePattern."""
+    cannot enforce the whole format. `at_once`: no white space comes before it. Raises UnreadablePattern."""
     rules, exact = _cached_rules(calls, content)
     if content is not None and not exact:
         return None
     if thought is None:
         # Where the prompt has begun a header, the reply is the rest of it.
         headed = calls is not None and tool_format(calls.format).opening
-        return ReplyGrammar(f"root ::= {'' if headed else 'space '}reply\n{rules}")
+        return ReplyGrammar(f"root ::= {'' if headed or at_once else 'space '}reply\n{rules}")
     start, end = thought.tags.begins or thought.tags.start, thought.tags.end
     rest = f"thought {literal(end)}"
     first = rest if thought.open else f"(space {literal(start)} {rest})?"
