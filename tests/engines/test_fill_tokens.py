@@ -1,11 +1,13 @@
+import pytest
+
 from duologue.engines.contracts import FillTokens
 from duologue.engines.fill_tokens import FAMILIES, find_fill_tokens
 
 
-def test_each_family_is_found_by_its_names():
-    for family in FAMILIES:
-        ids = {name: (number,) for name, number in zip(family, (7, 8, 9), strict=True)}
-        assert find_fill_tokens(lambda text: ids.get(text, (1, 2))) == FillTokens(7, 8, 9)
+@pytest.mark.parametrize("family", FAMILIES, ids=str)
+def test_each_family_is_found_by_its_names(family):
+    ids = {name: (number,) for name, number in zip(family, (7, 8, 9), strict=True)}
+    assert find_fill_tokens(lambda text: ids.get(text, (1, 2))) == FillTokens(7, 8, 9)
 
 
 def test_a_vocabulary_without_them_has_none():
