@@ -181,7 +181,7 @@ class CompletionStream:
         self.ended = True
         if self._usage:
             ends = self._finished.values()
-            counts, times = _json(_usage([end.usage for end in ends])), _json(_timings(ends))
+            counts, times = _json(usage_counts([end.usage for end in ends])), _json(timing_fields(ends))
             out += (self._head, b',"choices":[],"usage":', counts, b',"timings":', times, b"}\n\n")
         out.append(DONE)
 
@@ -239,8 +239,8 @@ class Completion:
             "model": self._model,
             "model_name": self._model,
             "choices": choices,
-            "usage": _usage([end.usage for end in ends]),
-            "timings": _timings(ends),
+            "usage": usage_counts([end.usage for end in ends]),
+            "timings": timing_fields(ends),
         }
         if self._replies[0].ignored:
             body["ignored"] = _ignored(self._replies[0].ignored)
@@ -320,7 +320,7 @@ def _logprob(token: TokenLogprob) -> dict[str, object]:
     }
 
 
-def _timings(ends: Iterable[Done]) -> dict[str, float]:
+def timing_fields(ends: Iterable[Done]) -> dict[str, float]:
     """Milliseconds of the slowest choice; an extension of OpenAI's format."""
     slowest = max((end.timings for end in ends), key=lambda timings: timings.generate)
     return {
@@ -331,7 +331,7 @@ def _timings(ends: Iterable[Done]) -> dict[str, float]:
     }
 
 
-def _usage(usages: Sequence[Usage]) -> dict[str, object]:
+def usage_counts(usages: Sequence[Usage]) -> dict[str, object]:
     """The counts of a request: the choices share one prompt and add up their replies."""
     prompt = max(usage.input for usage in usages)
     completion = sum(usage.output for usage in usages)

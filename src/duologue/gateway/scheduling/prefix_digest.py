@@ -21,7 +21,7 @@ _encoder = msgspec.msgpack.Encoder(order="deterministic")
 
 def size(request: ChatRequest) -> int:
     """About how many bytes the digests of a request are made of."""
-    raw = SMALL + len(request.prompt or "") + len(request.suffix)
+    raw = SMALL + len(request.prompt or "") + len(request.suffix or "")
     return raw + sum(
         SMALL + sum(len(part.text if isinstance(part, TextPart) else part.data) for part in message.parts)
         for message in request.messages
@@ -52,7 +52,7 @@ def chain(request: ChatRequest) -> tuple[bytes, ...]:
     return tuple(digests)
 
 
-def _raw_chain(model: str, prompt: str | tuple[int, ...], suffix: str) -> tuple[bytes, ...]:
+def _raw_chain(model: str, prompt: str | tuple[int, ...], suffix: str | None) -> tuple[bytes, ...]:
     state = blake2b(_encoder.encode((model, "raw")), digest_size=16)
     digests = []
     for start in range(0, min(len(prompt), BLOCK * MOST_BLOCKS), BLOCK):

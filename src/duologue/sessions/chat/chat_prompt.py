@@ -12,7 +12,7 @@ from datetime import datetime
 
 import msgspec
 
-from duologue.engines.contracts import FillingEngine, MediaPromptEngine, PromptEngine
+from duologue.engines.contracts import FillingEngine, FillTokens, MediaPromptEngine, PromptEngine
 from duologue.errors import BadRequest
 from duologue.sessions.chat.constraint import offered_tools
 from duologue.text.output.reply_format import ReplyFormat
@@ -112,7 +112,7 @@ async def raw_prompt(engine: PromptEngine, request: ChatRequest, prompt: str | t
     if not request.ahead and isinstance(prompt, str):
         text += request.prefix
     rendered = RenderedPrompt(text, text, ReplyFormat("", None))
-    fill = engine.fill_tokens if request.suffix and isinstance(engine, FillingEngine) else None
+    fill = None if request.suffix is None else _fill_tokens(engine)
     if isinstance(prompt, str):
         if fill is None:
             return ChatPrompt(engine, rendered)
@@ -124,9 +124,13 @@ async def raw_prompt(engine: PromptEngine, request: ChatRequest, prompt: str | t
             tokens = (*tokens, *await engine.tokenize(request.prefix, start=False))
     if fill is not None:
         opening = await engine.tokenize("")
-        behind = await engine.tokenize(request.suffix, start=False)
+        behind = await engine.tokenize(request.suffix or "", start=False)
         tokens = (*opening, fill.prefix, *tokens, fill.suffix, *behind, fill.middle)
     return ChatPrompt(engine, rendered, given=tokens)
+
+
+def _fill_tokens(engine: PromptEngine) -> FillTokens | None:
+    return engine.fill_tokens if isinstance(engine, FillingEngine) else None
 
 
 def check_tokens(tokens: Sequence[int], vocabulary: int) -> None:

@@ -81,7 +81,7 @@ def _raw_tokens(request: ChatRequest, bytes_a_token: float) -> int:
     prompt = request.prompt or ""
     if not isinstance(prompt, str):
         return len(prompt)
-    size = len(prompt.encode(errors="replace")) + len(request.suffix.encode(errors="replace"))
+    size = len(prompt.encode(errors="replace")) + len((request.suffix or "").encode(errors="replace"))
     return math.ceil(size / bytes_a_token)
 
 

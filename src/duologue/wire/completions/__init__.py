@@ -1,0 +1,1 @@
+"""Completions of a text without messages: OpenAI's older API, and llama-server's own."""
