@@ -22,17 +22,21 @@ from duologue.engines.openai_remote.raw_text import NONE, check_format, reading_
 from duologue.engines.openai_remote.refused_part import refused_part
 from duologue.engines.openai_remote.reply_sound import ReplySound
 from duologue.engines.openai_remote.request import (
+    RAW,
     chat_body,
     check,
+    check_raw,
     estimate_tokens,
     is_token,
     media_size,
+    raw_body,
     unapplied,
 )
 from duologue.engines.openai_remote.server_kinds import ServerKind, server_kind
 from duologue.engines.openai_remote.stream import ReplyTranslator, UpstreamError
 from duologue.engines.openai_remote.token_biases import TokenBiases
 from duologue.engines.openai_remote.upstream_connection import (
+    CHAT,
     CONNECT_TIMEOUT,
     FIRST_TIMEOUT,
     IDLE_TIMEOUT,
@@ -144,6 +148,8 @@ class RemoteEngine:
     async def chat(self, slot: int, request: ChatRequest) -> AsyncIterator[AsyncIterator[Event]]:
         """The reply's events. Leaving closes the connection, which ends the upstream's work."""
         check(request, self._kind)  # raises what cannot be requested before anything is sent
+        if request.prompt is not None:
+            check_raw(request, self._kind)
         async with _closing(self._events(request)) as events:
             yield events
 
@@ -218,10 +224,11 @@ class RemoteEngine:
     async def _data(self, request: ChatRequest, model: str) -> AsyncGenerator[bytes, None]:
         """The data of the reply's events. A server that offers no tools since it does not read calls is asked again, to leave them in
         the text, and so from then on."""
+        path = CHAT if request.prompt is None else RAW
         while True:
             body = await self._body(request, model)
             try:
-                async with aclosing(self._upstream.stream(body)) as stream:
+                async with aclosing(self._upstream.stream(body, path)) as stream:
                     async for data in stream:
                         yield data
                 return
@@ -259,6 +266,8 @@ class RemoteEngine:
 
 
 def _encoded(request: ChatRequest, model: str, kind: ServerKind, voice: str, reads_calls: bool) -> bytes:
+    if request.prompt is not None:
+        return msgspec.json.encode(raw_body(request, model, kind))
     return msgspec.json.encode(chat_body(request, model, kind, voice, reads_calls))
 
 

@@ -106,7 +106,11 @@ def card_of(options: RemoteOptions, known: KnownModel) -> ModelCard:
         modalities=tuple(dict.fromkeys(told or ("text",))),
         untold=UNTOLD if told is None else (),
         outputs=tuple(dict.fromkeys(("text", *(options.outputs or model.outputs)))),
-        verbs=tuple(verb for verb in kind.verbs if model.tools is not False or verb not in TOOL_VERBS),
+        verbs=(
+            *(verb for verb in kind.verbs if model.tools is not False or verb not in TOOL_VERBS),
+            *(("raw",) if kind.raw else ()),
+            *(("infill",) if kind.fills else ()),
+        ),
         sampling=tuple(kind.fields),
         warnings=known.warnings,
         device="cpu",

@@ -74,6 +74,8 @@ def check_format(raw: RawFormat) -> None:
 def reading_of(raw: RawFormat, request: ChatRequest) -> TextReading:
     """How the reply to this request is read. Raises BadRequest as `check_format`."""
     check_format(raw)
+    if request.prompt is not None:
+        return TextReading(logprobs=request.sampling.logprobs is not None)
     tools = () if request.tool_choice == "none" else request.tools
     format: ToolFormat | None = None
     tags = None if raw.thoughts in ("", NONE) else TAGS[raw.thoughts]

@@ -1,4 +1,4 @@
-"""A chat request as the JSON body of any OpenAI-compatible server.
+"""A request as the JSON body of any OpenAI-compatible server: messages, or a raw prompt.
 
 Used by `engine`. Owns that dialect's names on the client's side. Pure.
 """
@@ -16,6 +16,8 @@ from duologue.values.audio import from_float32, wav_header
 from duologue.values.messages import AudioPart, ImagePart, Message, Part, TextPart, Tool, VideoPart
 from duologue.values.requests import ChatRequest, OutputFormat, Sampling
 
+RAW = "/completions"
+"""The path of the older API, which continues a prompt as it is; it names a few fields differently."""
 CHARACTERS_A_TOKEN = 4
 """The usual estimate where nothing counts tokens."""
 TOKENS_A_MESSAGE = 4
@@ -119,6 +121,9 @@ def _thinking(request: ChatRequest, kind: ServerKind) -> dict[str, Any]:
 
 def estimate_tokens(request: ChatRequest) -> int:
     """Roughly the tokens of the prompt, for an upstream that does not count."""
+    if request.prompt is not None:
+        given = request.prompt
+        return len(given) // CHARACTERS_A_TOKEN if isinstance(given, str) else len(given)
     characters = sum(len(message.text) + len(message.reasoning or "") for message in request.messages)
     return characters // CHARACTERS_A_TOKEN + TOKENS_A_MESSAGE * len(request.messages)
 
@@ -264,3 +269,48 @@ def _format(format: OutputFormat, kind: ServerKind) -> dict[str, Any]:
     if format.strict is not None:
         described["strict"] = format.strict
     return {"response_format": {"type": "json_schema", "json_schema": described}}
+
+
+def check_raw(request: ChatRequest, kind: ServerKind) -> None:
+    """Raises Unsupported for a format that such a server is not known to keep here: one that it passes over would be lost."""
+    format = request.format
+    if format is not None and format.kind in ("json_object", "json_schema") and not kind.raw_schema:
+        raise Unsupported(
+            f"{format.param}: this upstream is not known to keep JSON behind a raw prompt; send it to /v1/chat/completions.",
+            param=format.param,
+        )
+
+
+def raw_body(request: ChatRequest, model: str, kind: ServerKind) -> dict[str, Any]:
+    """The body, streamed, with usage at its end. The request has passed `check` and `check_raw`."""
+    assert request.prompt is not None
+    sampling = request.sampling
+    body: dict[str, Any] = {
+        "model": model,
+        "prompt": request.prompt,
+        "stream": True,
+        # Where it is missing, most servers write 16 tokens.
+        "max_tokens": kind.no_limit if sampling.max_tokens is None else sampling.max_tokens,
+    }
+    for name in sampling.asked():
+        if name in kind.fields and name not in ("max_tokens", "logprobs"):
+            body[kind.fields[name]] = getattr(sampling, name)
+    if sampling.logprobs is not None and "logprobs" in kind.fields:
+        # 0 is no logprobs to some.
+        body["logprobs"] = max(1, sampling.logprobs)
+    if request.suffix is not None:
+        body["suffix"] = request.suffix
+    if kind.counts:
+        body["stream_options"] = {"include_usage": True}
+    if request.stop:
+        body["stop"] = list(request.stop)
+    return body if request.format is None else body | _raw_format(request.format, kind)
+
+
+def _raw_format(format: OutputFormat, kind: ServerKind) -> dict[str, Any]:
+    if format.kind == "grammar":
+        return {kind.grammar: format.grammar}
+    schema = format.schema or {"type": "object"}
+    if kind.raw_schema != "response_format":
+        return {kind.raw_schema: schema}
+    return {"response_format": {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema}}}

@@ -99,6 +99,14 @@ class ServerKind(Struct, frozen=True):
     """Logprobs beside tools are streamed; elsewhere such a reply comes as a whole."""
     schemas: bool = True
     """`response_format` may have a schema."""
+    raw: bool = True
+    """It has the older `/v1/completions`, which continues a prompt as it is."""
+    raw_schema: str = ""
+    """The field that takes a JSON schema there."""
+    no_limit: int | None = None
+    """`max_tokens` without a limit there."""
+    fills: bool = False
+    """It takes a `suffix` there."""
 
 
 def _less(fields: dict[str, str], *names: str) -> dict[str, str]:
@@ -114,12 +122,13 @@ KINDS: dict[str, ServerKind] = {
         OPENAI | {"max_tokens": "max_completion_tokens"},
         (*_TOOLS, "logprobs", "format", "effort"),
         switch="",
+        fills=True,
     ),
     # Its compatibility layer ignores formats, penalties, seeds, logprobs, effort and `strict` without a word
     # (docs.anthropic.com/en/api/openai-sdk).
-    "anthropic": ServerKind(_LENGTHS, _TOOLS, switch=""),
+    "anthropic": ServerKind(_LENGTHS, _TOOLS, switch="", raw=False),
     # 400 for a field it does not know.
-    "google": ServerKind(_LENGTHS, (*_TOOLS, "format", "effort"), switch=""),
+    "google": ServerKind(_LENGTHS, (*_TOOLS, "format", "effort"), switch="", raw=False),
     # 422 for a field it does not know, `stream_options` and `seed` among them.
     "mistral": ServerKind(
         _less(OPENAI, "logit_bias", "logprobs") | {"seed": "random_seed"},
@@ -127,22 +136,28 @@ KINDS: dict[str, ServerKind] = {
         switch="",
         continues="prefix",
         counts=False,
+        raw=False,
     ),
     # 400 for biases, logprobs and names of messages (console.groq.com/docs/openai).
     "groq": ServerKind(
-        _LENGTHS | {"seed": "seed"}, (*_TOOLS, "format", "effort"), switch="", names_speakers=False
+        _LENGTHS | {"seed": "seed"}, (*_TOOLS, "format", "effort"), switch="", names_speakers=False, raw=False
     ),
     # Its `logprobs` is a number and means something else.
     "together": ServerKind(_less(FIELDS, "logprobs"), (*_TOOLS, "format", "thinking", "effort")),
     # `response_format` is text or any object (api-docs.deepseek.com/api/create-chat-completion).
     "deepseek": ServerKind(
-        _less(OPENAI, "seed", "logit_bias"), (*_TOOLS, "logprobs", "format"), switch="", schemas=False
+        _less(OPENAI, "seed", "logit_bias"),
+        (*_TOOLS, "logprobs", "format"),
+        switch="",
+        schemas=False,
+        raw=False,
     ),
     "openrouter": ServerKind(FIELDS, (*_TOOLS, "logprobs", "format", "effort"), switch=""),
     # Passes on what its providers know, and refuses what they do not.
     "litellm": ServerKind(OPENAI, (*_TOOLS, "logprobs", "format", "effort"), switch=""),
-    # Ignores every other sampler, biases, `tool_choice` and template variables without a word (openai/openai.go).
-    "ollama": ServerKind(_less(OPENAI, "logit_bias"), switch="effort", thoughts="reasoning"),
+    # Ignores every other sampler, biases, `tool_choice` and template variables without a word (openai/openai.go). Its `/v1/completions`
+    # puts the prompt into the model's template.
+    "ollama": ServerKind(_less(OPENAI, "logit_bias"), switch="effort", thoughts="reasoning", raw=False),
     # 400 for `json_object` and for a function in `tool_choice`; logprobs are never there
     # (lmstudio.ai/docs/developer/openai-compat/chat-completions).
     "lmstudio": ServerKind(
@@ -161,6 +176,8 @@ KINDS: dict[str, ServerKind] = {
         names_function=False,
         grammar="grammar",
         streams_all=False,
+        raw_schema="json_schema",
+        no_limit=-1,
     ),
     # vllm/entrypoints/openai/chat_completion/protocol.py and serve/tokenize/protocol.py.
     "vllm": ServerKind(
@@ -169,6 +186,7 @@ KINDS: dict[str, ServerKind] = {
         continues="flag",
         none_offers=True,
         tokenizer=Tokenizer("/tokenize", "prompt"),
+        raw_schema="response_format",
     ),
     # python/sglang/srt/entrypoints/openai/protocol.py.
     "sglang": ServerKind(
@@ -178,6 +196,7 @@ KINDS: dict[str, ServerKind] = {
         grammar="ebnf",
         tokenizer=Tokenizer("/tokenize", "prompt"),
         audio_url=True,
+        raw_schema="response_format",
     ),
     # 400 for a field it does not know, `continue_final_message` among them (tensorrt_llm/serve/openai_protocol.py).
     "tensorrt_llm": ServerKind(FIELDS | {"ignore_eos": "ignore_eos"}, (*VERBS, "tool_choice")),
@@ -196,6 +215,7 @@ KINDS: dict[str, ServerKind] = {
         plain_object=False,
         grammar="grammar_string",
         tokenizer=Tokenizer("/v1/token/encode", "text", more=(("add_bos_token", False),)),
+        raw_schema="json_schema",
     ),
     "koboldcpp": ServerKind(
         FIELDS | {name: name for name in _KOBOLD_SAME} | KOBOLD,
@@ -208,6 +228,9 @@ KINDS: dict[str, ServerKind] = {
         voice="",
         continues="flag",
         grammar="grammar",
+        raw_schema="response_format",
+        no_limit=-1,
+        fills=True,
     ),
 }
 ANY = ServerKind(FIELDS)

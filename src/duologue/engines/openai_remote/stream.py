@@ -146,6 +146,8 @@ class ReplyTranslator:
             return []
         # A server that does not stream although it was asked to sends `message`.
         delta = choice.get("delta") or choice.get("message")
+        if delta is None and "text" in choice:  # a completion of a raw prompt
+            delta = {"content": choice["text"]}
         if isinstance(delta, dict) and chunk.get("modality") == "audio":
             delta = {"audio": {"data": _text(delta.get("content"))}}  # vLLM-Omni
         events = self._deltas(delta, choice.get("logprobs")) if isinstance(delta, dict) else []
@@ -226,8 +228,8 @@ class ReplyTranslator:
         if isinstance(reason, str) and reason:
             self._finish = FINISHES.get(reason, "stop")
             self._broken = error_in(choice) or BROKEN.get(reason)
-            # The stop string, where the server says it (vLLM).
-            stop = choice.get("stop_reason")
+            # The stop string, where the server says it (vLLM, Duologue).
+            stop = choice.get("stop_reason") or choice.get("stop_str")
             self._stop = stop if isinstance(stop, str) else None
 
 
@@ -358,8 +360,25 @@ def _count(value: object, name: str) -> int:
 def _logprobs(value: object) -> tuple[TokenLogprob, ...]:
     content = value.get("content") if isinstance(value, dict) else None
     if not isinstance(content, list):
-        return ()
+        return _older_logprobs(value) if isinstance(value, dict) else ()
     return tuple(_logprob(entry) for entry in content if isinstance(entry, dict))
+
+
+def _older_logprobs(value: dict[str, Any]) -> tuple[TokenLogprob, ...]:
+    """Of completions of a raw prompt: lists side by side, and the alternatives by their text."""
+    tokens, numbers, tops = (value.get(name) for name in ("tokens", "token_logprobs", "top_logprobs"))
+    if not isinstance(tokens, list) or not isinstance(numbers, list) or len(tokens) != len(numbers):
+        return ()
+    tops = tops if isinstance(tops, list) and len(tops) == len(tokens) else [None] * len(tokens)
+    return tuple(
+        _logprob({"token": token, "logprob": number, "top_logprobs": _listed(top)})
+        for token, number, top in zip(tokens, numbers, tops, strict=True)
+    )
+
+
+def _listed(top: object) -> list[dict[str, Any]]:
+    found = top.items() if isinstance(top, dict) else ()
+    return [{"token": token, "logprob": number} for token, number in found]
 
 
 def _logprob(entry: dict[str, Any]) -> TokenLogprob:

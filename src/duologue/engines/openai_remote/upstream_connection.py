@@ -26,6 +26,7 @@ from duologue.engines.openai_remote.stream import DONE, MAX_LINE, EventLines
 from duologue.errors import Busy, ContextExceeded, EngineFailed, ModelNotFound, Problem, StartFailed
 from duologue.models.upstream_url import parse_upstream_url, shown_url
 
+CHAT = "/chat/completions"
 CONNECT_TIMEOUT = 10.0
 FIRST_TIMEOUT = 600.0
 IDLE_TIMEOUT = 300.0
@@ -113,9 +114,9 @@ class Upstream:
             raise self.failed("has no model loaded")
         return next(iter(models))
 
-    async def stream(self, body: bytes) -> AsyncGenerator[bytes, None]:
+    async def stream(self, body: bytes, path: str = CHAT) -> AsyncGenerator[bytes, None]:
         """The data of the reply's events, until the upstream reports the end or closes the connection. Raises Problem."""
-        response = await self._begun(body)
+        response = await self._begun(body, path)
         try:
             if "json" in response.headers.get("content-type", ""):
                 with anyio.fail_after(self._patience.first):
@@ -135,12 +136,12 @@ class Upstream:
             with anyio.CancelScope(shield=True):
                 await response.aclose()
 
-    async def _begun(self, body: bytes) -> httpx.Response:
+    async def _begun(self, body: bytes, path: str) -> httpx.Response:
         """A response with status 200, after as many tries as it takes and `retry` allows."""
         waited = 0.0
         for attempt in count():
             try:
-                return await self._open(body)
+                return await self._open(body, path)
             except _NotBegun as failure:
                 told = failure.problem.retry_after
                 seconds = pause(attempt, self._patience.retries, waited, told, random.random())
@@ -150,11 +151,11 @@ class Upstream:
             waited += seconds
         raise AssertionError("counting has no end")
 
-    async def _open(self, body: bytes) -> httpx.Response:
+    async def _open(self, body: bytes, path: str) -> httpx.Response:
         patience = self._patience
         request = self._client.build_request(
             "POST",
-            f"{self._base}/chat/completions",
+            f"{self._base}{path}",
             content=body,
             headers={"Content-Type": "application/json", "Accept": "text/event-stream"},
             timeout=httpx.Timeout(None, connect=patience.connect),

@@ -79,6 +79,8 @@ async def reply(
     Problems become `Failed`; DeviceLost is raised after it. Cancelling it ends the engine's work first, and no terminal event is
     emitted then.
     """
+    if request.prompt is not None:
+        emit = _naming_prompt(emit)
     try:
         _check(engine.card, request)
         if request.spoken and request.prompt is None:
@@ -91,12 +93,20 @@ async def reply(
             _check_whole_messages(engine.card, request)
             await _relay(engine, slot, request, emit)
     except Problem as problem:
-        param = problem.param
-        if request.prompt is not None and param == "messages":  # engines know of no other prompt
-            param = "prompt"
-        await emit(Failed(problem.code, problem.message, problem.status, param))
+        await emit(Failed(problem.code, problem.message, problem.status, problem.param))
         if isinstance(problem, DeviceLost):
             raise
+
+
+def _naming_prompt(emit: Emit) -> Emit:
+    """`emit` for a raw prompt: engines call every prompt `messages`."""
+
+    async def emit_named(event: Event) -> None:
+        if isinstance(event, Failed) and event.param == "messages":
+            event = msgspec.structs.replace(event, param="prompt")
+        await emit(event)
+
+    return emit_named
 
 
 class PromptTokens(Struct, frozen=True):
