@@ -5,8 +5,10 @@ import math
 from typing import Any
 
 import anyio
+import httpx
 import openai
 import pytest
+from tests.support.tiny_model import TinyModel, write_tiny_model
 
 pytestmark = pytest.mark.system
 
@@ -154,3 +156,71 @@ def test_a_client_that_leaves_frees_the_slot(bundled, client):
     assert bundled.status()["slots_busy"] == 1
     stream.close()
     bundled.until(lambda: bundled.status()["slots_busy"] == 0)
+
+
+def test_another_server_continues_the_text_by_its_own_endpoint(serve, bundled, client):
+    front = serve("--upstream", bundled.url).ready()
+    here = complete(client, logprobs=1)
+    with openai.OpenAI(base_url=f"{front.url}/v1", api_key="unused", max_retries=0) as far:
+        there = complete(far, logprobs=1)
+        assert there.choices[0].text == here.choices[0].text
+        assert there.choices[0].logprobs.tokens == here.choices[0].logprobs.tokens
+        assert there.usage.prompt_tokens == here.usage.prompt_tokens
+        assert "".join(chunk.choices[0].text for chunk in complete(far, stream=True)) == here.choices[0].text
+        with pytest.raises(openai.BadRequestError) as refusal:
+            complete(far, suffix="the end")
+        assert "suffix" in str(refusal.value)
+        stream = complete(far, max_tokens=-1, stream=True, extra_body={"ignore_eos": True})
+        next(iter(stream))
+        stream.close()
+        bundled.until(lambda: bundled.status()["slots_busy"] == 0)
+
+
+def test_llama_servers_own_shape(bundled, client):
+    here = complete(client).choices[0].text
+    body = {
+        "prompt": PROMPT,
+        "n_predict": 12,
+        "temperature": 0,
+        "n_probs": 2,
+        "cache_prompt": True,
+        "id_slot": 0,
+    }
+    answer = httpx.post(f"{bundled.url}/completion", json=body, timeout=60).json()
+    assert answer["content"] == here
+    assert (answer["stop"], answer["stop_type"], answer["tokens_predicted"]) == (True, "limit", 12)
+    assert len(answer["completion_probabilities"][0]["top_logprobs"]) == 2
+    assert answer["timings"]["predicted_per_second"] > 0
+    assert answer["ignored"] == ["id_slot"]
+    with httpx.stream(
+        "POST", f"{bundled.url}/completion", json=body | {"stream": True}, timeout=60
+    ) as response:
+        events = [json.loads(line.removeprefix("data: ")) for line in response.iter_lines() if line]
+    assert "".join(event["content"] for event in events) == here
+    assert [event["stop"] for event in events] == [False] * (len(events) - 1) + [True]
+
+
+def test_a_gap_is_filled_by_a_model_whose_vocabulary_can(serve, tmp_path, bundled):
+    """A tiny random model: what it writes is noise, where it writes is not."""
+    markers = ("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>")
+    model = write_tiny_model(tmp_path / "coder.gguf", TinyModel(more_control=markers))
+    server = serve("--model", str(model)).ready()
+    assert "infill" in httpx.get(f"{server.url}/v1/models").json()["data"][0]["capabilities"]
+    with openai.OpenAI(base_url=f"{server.url}/v1", api_key="unused", max_retries=0) as client:
+        answer = client.completions.create(
+            model="", prompt="def f(", suffix="): pass", max_tokens=4, temperature=0
+        )
+        assert answer.usage.prompt_tokens == 3 + len("def f(): pass")
+        written_out = client.completions.create(
+            model="",
+            prompt="<|fim_prefix|>def f(<|fim_suffix|>): pass<|fim_middle|>",
+            max_tokens=4,
+            temperature=0,
+        )
+        assert written_out.usage.prompt_tokens == answer.usage.prompt_tokens
+        assert written_out.choices[0].text == answer.choices[0].text
+    body = {"input_prefix": "def f(", "input_suffix": "): pass", "n_predict": 4, "temperature": 0}
+    filled = httpx.post(f"{server.url}/infill", json=body, timeout=60).json()
+    assert filled["content"] == answer.choices[0].text
+    refused = httpx.post(f"{bundled.url}/infill", json=body, timeout=60)
+    assert (refused.status_code, refused.json()["error"]["param"]) == (400, "input_suffix")

@@ -53,9 +53,9 @@ class RawCompletions:
         card: ModelCard,
         make: Callable[[LimitSettings, ModelCard], Sequence[ChatRequest]],
         each: int,
-    ) -> Source:
-        """The batches of the replies to the requests that `make` makes, `each` choices of each. Raises Problem for what cannot be
-        requested."""
+    ) -> tuple[Source, Sequence[ChatRequest]]:
+        """The batches of the replies to the requests that `make` makes, `each` choices of each; and the requests. Raises Problem for
+        what cannot be requested."""
         user = user_of(request)
         requests = await parsing(len(await request.body()), make, self._limits, card, user=user)
         plans = [
@@ -64,7 +64,7 @@ class RawCompletions:
             )
             for asked in requests
         ]
-        return merged([self._pipeline.run(plan) for plan in plans], each)
+        return merged([self._pipeline.run(plan) for plan in plans], each), requests
 
 
 def router(
@@ -90,7 +90,7 @@ def router(
     async def create_completion(request: Request) -> Response:
         body = await completions.body(request, TextCompletionBody)
         card = await requested.card(body.model, user_of(request))
-        source = await completions.run(request, card, body.requests, body.each)
+        source, _ = await completions.run(request, card, body.requests, body.each)
         id, created, prompts = f"cmpl-{uuid.uuid4().hex}", int(clock()), len(body.prompt)
         if not body.stream:
             completion = TextCompletion(

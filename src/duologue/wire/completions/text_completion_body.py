@@ -52,7 +52,9 @@ def _count_of_logprobs(value: object) -> object:
     return None if value is False else value  # of chat completions; it asks for nothing
 
 
-def _unkept(instead: str) -> BeforeValidator:
+def unkept(instead: str) -> BeforeValidator:
+    """A field that is refused unless it asks for nothing."""
+
     def refuse(value: object) -> object:
         if value:
             raise ValueError(f"cannot be kept by this server; {instead}")
@@ -135,8 +137,8 @@ class TextCompletionBody(RawPromptFields):
         Annotated[int, Field(ge=0, le=MOST_LOGPROBS)] | None, BeforeValidator(_count_of_logprobs)
     ] = Field(default=None, description="Likeliest tokens that are sent with each token.")
     stream_options: StreamOptionsBody = StreamOptionsBody()
-    prompt_logprobs: Annotated[JsonValue, _unkept("no engine here reports those of a prompt")] = None
-    use_beam_search: Annotated[JsonValue, _unkept("send best_of")] = None
+    prompt_logprobs: Annotated[JsonValue, unkept("no engine here reports those of a prompt")] = None
+    use_beam_search: Annotated[JsonValue, unkept("send best_of")] = None
 
     @property
     def each(self) -> int:

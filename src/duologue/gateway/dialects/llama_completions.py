@@ -1,0 +1,75 @@
+"""llama-server's own endpoints `/completion`, `/completions` and `/infill`, for clients that know no other.
+
+The shapes are in `wire.completions.llama_completion`; everything else is shared with `text_completions`.
+"""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from duologue.config.settings import LimitSettings
+from duologue.errors import Unsupported
+from duologue.gateway.dialects.chat_completions import WholeReply
+from duologue.gateway.dialects.text_completions import RawCompletions
+from duologue.gateway.models.requested_models import RequestedModels
+from duologue.http.json_api import user_of
+from duologue.http.openapi import json_body
+from duologue.http.sse import KEEP_ALIVE, PATIENCE, EventStream
+from duologue.values.generate import Generate
+from duologue.wire.completions.llama_completion import (
+    InfillBody,
+    LlamaCompletion,
+    LlamaCompletionBody,
+    LlamaStream,
+    late_failure,
+    settings_of,
+)
+
+DESCRIPTION = "An object with `content`, or a list of them; with `stream` pieces of it as server-sent events."
+
+
+def router(
+    generate: Generate,
+    requested: RequestedModels,
+    *,
+    limits: LimitSettings | None = None,
+    patience: float = PATIENCE,
+    keep_alive: float = KEEP_ALIVE,
+) -> APIRouter:
+    """The endpoints. `patience` and `keep_alive` are those of `sse`."""
+    limits = limits or LimitSettings()
+    routes = APIRouter(tags=["llama-server"])
+    completions = RawCompletions(generate, limits)
+    types = ("application/json", "text/event-stream")
+
+    async def completed(request: Request, body: LlamaCompletionBody | InfillBody) -> Response:
+        card = await requested.card(body.model, user_of(request))
+        source, asked = await completions.run(request, card, body.requests, 1)
+        prompts, settings = [each.prompt for each in asked], settings_of(asked[0])
+        if not body.stream:
+            answer = LlamaCompletion(card.name, prompts, settings, probabilities=body.n_probs > 0)
+            return WholeReply(source, answer)
+        stream = LlamaStream(card.name, prompts, settings)
+        return EventStream(source, stream, patience=patience, keep_alive=keep_alive, failure=late_failure)
+
+    schema = json_body(LlamaCompletionBody, *types, description=DESCRIPTION)
+
+    @routes.post("/completions", openapi_extra=schema, summary="Continue a text, in llama-server's shape")
+    @routes.post("/completion", openapi_extra=schema, summary="Continue a text, in llama-server's shape")
+    async def create_llama_completion(request: Request) -> Response:
+        return await completed(request, await completions.body(request, LlamaCompletionBody))
+
+    schema = json_body(InfillBody, *types, description=DESCRIPTION)
+
+    @routes.post("/infill", openapi_extra=schema, summary="Fill in a gap, in llama-server's shape")
+    async def infill(request: Request) -> Response:
+        body = await completions.body(request, InfillBody)
+        try:
+            return await completed(request, body)
+        except Unsupported as error:
+            if error.param != "suffix":
+                raise
+            raise Unsupported(f"input_{error.message}", param="input_suffix") from None
+
+    return routes
