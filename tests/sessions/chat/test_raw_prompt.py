@@ -188,3 +188,13 @@ async def test_a_suffix_is_put_behind_the_gap(tiny: LlamaEngine):
     events = await ask(tiny, "def f(", suffix="): pass", sampling=GREEDY)
     assert usage(events)[0] == 1 + 3 + len("def f(): pass")
     assert sum(isinstance(event, Prefilled) for event in events) == 1
+
+
+async def test_a_preset_that_forces_thinking_does_not_forbid_a_schema(tiny: LlamaEngine):
+    beyond_types = {
+        "type": "object",
+        "properties": {"a": {"type": "string", "pattern": "^a", "maxLength": 3}},
+    }
+    format = OutputFormat("json_schema", schema={**beyond_types, "required": ["a"]})
+    events = await ask(tiny, "JSON: ", format=format, thinking=True, sampling=Sampling(max_tokens=3))
+    assert isinstance(events[-1], Done)

@@ -261,7 +261,7 @@ def omni_card(
 ) -> ModelCard:
     """What the model is and can do."""
     tool_format = facts.tool_format if facts.takes_tools else ""
-    verbs = ["prefill", "count", "continue", "logprobs", "text_bias"]
+    verbs = ["prefill", "count", "continue", "raw", "logprobs", "text_bias"]
     verbs += ["duplex"] if talker is not None else []
     verbs += ["tools"] if tool_format else []
     verbs += ["thinking"] if facts.thinking_switch else []
@@ -273,6 +273,7 @@ def omni_card(
         trained_context=opened.trained,
         slots=opened.plan.slots,
         parameters=sum(parameter.numel() for parameter in opened.model.parameters()),
+        vocabulary=opened.model.thinker.config.text_config.vocab_size,
         size=opened.size,
         description=str(opened.model.config.model_type),
         modalities=("text", "image", "audio"),

@@ -62,7 +62,10 @@ def check_constraint(request: ChatRequest, tool_format: str) -> None:
 
 def _check_format(request: ChatRequest, format: OutputFormat) -> None:
     calls = bool(offered_tools(request))
-    thinks = request.thinking is True or (request.effort is not None and request.thinking is not False)
+    asked = request.thinking is True or (request.effort is not None and request.thinking is not False)
+    thinks = (
+        asked and request.prompt is None
+    )  # what continues a raw prompt has no thoughts, whatever a preset says
     if calls and request.tool_choice != "auto":
         raise BadRequest(
             f"{format.param} and a forced tool_choice are mutually exclusive: a call is no such text.",
