@@ -19,12 +19,13 @@ from duologue.engines.huggingface.engine import HuggingfaceEngine
 from duologue.engines.registry import load_language_engine
 from duologue.errors import BadRequest, ContextExceeded, StartFailed, Unavailable
 from duologue.sessions.chat.chat import reply
+from duologue.sessions.chat.chat_prompt import raw_prompt
 from duologue.text.output.reply_grammar import (
     AllowedToolCalls,
     constrained_reply,
     optional_tool_calls,
 )
-from duologue.values.events import Done, Event, Progress, TextDelta
+from duologue.values.events import Done, Event, Failed, Progress, TextDelta
 from duologue.values.messages import Tool, user
 from duologue.values.requests import ChatRequest, OutputFormat, Sampling
 
@@ -389,3 +390,49 @@ async def test_wrong_folders_are_told_apart(tmp_path: Path) -> None:
     (tmp_path / "other" / "model.safetensors").write_bytes(b"x")
     with pytest.raises(StartFailed, match="cannot be loaded"):
         await opened(tmp_path / "other")
+
+
+async def test_a_raw_prompt_is_continued_as_it_is(llama: HuggingfaceEngine, folders: dict[str, Path]) -> None:
+    from datetime import datetime
+
+    async def ask(engine: HuggingfaceEngine, prompt: str | tuple[int, ...], **more: Any) -> list[Event]:
+        events: list[Event] = []
+
+        async def emit(event: Event) -> None:
+            events.append(event)
+
+        request = ChatRequest((), prompt, **({"sampling": GREEDY} | more))
+        await reply(engine, 0, request, emit, now=datetime(2026, 1, 1), clock=lambda: 0.0)
+        return events
+
+    def text(events: list[Event]) -> str:
+        assert isinstance(events[-1], Done), events[-1]
+        written = "".join(event.text for event in events if isinstance(event, TextDelta))
+        return written.rstrip("\ufffd")
+
+    tokens = await llama.tokenize("Call me.")
+    assert text(await ask(llama, "Call me.")) == text(await ask(llama, tokens)) == library_text(llama, tokens)
+    chosen = OutputFormat("choice", choices=("yes", "no"))
+    assert text(await ask(llama, "Is it?", format=chosen)) in ("yes", "no")
+    assert text(await ask(llama, "Is it?", sampling=Sampling(max_tokens=0))) == ""
+    assert "raw" in llama.card.verbs
+    assert "infill" not in llama.card.verbs
+    for wrong in (llama.card.vocabulary, -1):
+        refused = (await ask(llama, (1, wrong)))[-1]
+        assert isinstance(refused, Failed)
+        assert refused.param == "prompt"
+
+
+async def test_a_gap_is_filled_where_the_vocabulary_has_tokens_for_it(tmp_path: Path) -> None:
+    folder = make_causal(
+        tmp_path / "coder", "llama", bos=True, more_control=("<fim_prefix>", "<fim_suffix>", "<fim_middle>")
+    )
+    engine = await opened(folder)
+    try:
+        assert "infill" in engine.card.verbs
+        prompt = await raw_prompt(engine, ChatRequest((), "a", suffix="b"), "a")
+        written_out = await engine.tokenize("<fim_prefix>a<fim_suffix>b<fim_middle>")
+        assert tuple(await prompt.tokens()) == written_out
+        assert len(written_out) == 6
+    finally:
+        await engine.close()

@@ -30,10 +30,17 @@ WINDOW = 16
 """Tokens of the window of those layers of Gemma and Mistral that have one."""
 
 
-def make_causal(folder: Path, family: Family = "llama", *, seed: int = 0, bos: bool = False) -> Path:
+def make_causal(
+    folder: Path,
+    family: Family = "llama",
+    *,
+    seed: int = 0,
+    bos: bool = False,
+    more_control: tuple[str, ...] = (),
+) -> Path:
     """Write a model of this family into the folder; the same `seed` is the same model. `bos`: its tokenizer begins every text."""
     folder.mkdir(parents=True, exist_ok=True)
-    tokenizer = make_tokenizer(bos=bos)
+    tokenizer = make_tokenizer(bos=bos, more_control=more_control)
     torch.manual_seed(seed)
     model = transformers.AutoModelForCausalLM.from_config(_config(family, tokenizer))
     with torch.no_grad():
@@ -49,7 +56,7 @@ def make_causal(folder: Path, family: Family = "llama", *, seed: int = 0, bos: b
     return folder
 
 
-def make_tokenizer(*, bos: bool = False) -> PreTrainedTokenizerFast:
+def make_tokenizer(*, bos: bool = False, more_control: tuple[str, ...] = ()) -> PreTrainedTokenizerFast:
     """A token for each byte, then the control tokens, then markers that are text."""
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
     tokenizer = Tokenizer(models.BPE({letter: at for at, letter in enumerate(letters)}, []))
@@ -57,6 +64,7 @@ def make_tokenizer(*, bos: bool = False) -> PreTrainedTokenizerFast:
     tokenizer.decoder = decoders.ByteLevel()
     tokenizer.add_special_tokens([*CONTROL])
     tokenizer.add_tokens([*MARKERS])
+    tokenizer.add_special_tokens([*more_control])
     if bos:
         tokenizer.post_processor = processors.TemplateProcessing(
             single="<s> $A", special_tokens=[("<s>", tokenizer.token_to_id("<s>"))]
