@@ -198,3 +198,12 @@ async def test_a_preset_that_forces_thinking_does_not_forbid_a_schema(tiny: Llam
     format = OutputFormat("json_schema", schema={**beyond_types, "required": ["a"]})
     events = await ask(tiny, "JSON: ", format=format, thinking=True, sampling=Sampling(max_tokens=3))
     assert isinstance(events[-1], Done)
+
+
+async def test_a_long_prompt_is_read_but_for_its_last_token(tiny: LlamaEngine):
+    prompt = await raw_prompt(tiny, ChatRequest((), "x" * 300), "x" * 300)
+    tokens = await prompt.tokens()
+    assert tuple(await prompt.stable_prefix(tokens)) == tuple(tokens[:-1])
+    events = await ask(tiny, "y" * 400, sampling=GREEDY)
+    assert usage(events)[0] == 401
+    assert sum(isinstance(event, Prefilled) for event in events) == 1

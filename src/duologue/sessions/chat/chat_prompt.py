@@ -58,7 +58,8 @@ class ChatPrompt:
         tokenizer merged across the seam or the template renders the two differently, it is what both have in common.
         """
         if self.head == self.text:
-            return tokens
+            # The generation reads the last token again, for which some caches would have to be read anew as a whole.
+            return tokens if self.media else tokens[:-1]
         if not self.media and self.text.startswith(self.head):
             added = await self._engine.tokenize(self.text[len(self.head) :], start=False)
             if added and tuple(tokens[-len(added) :]) == added:
