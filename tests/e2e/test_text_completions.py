@@ -222,5 +222,21 @@ def test_a_gap_is_filled_by_a_model_whose_vocabulary_can(serve, tmp_path, bundle
     body = {"input_prefix": "def f(", "input_suffix": "): pass", "n_predict": 4, "temperature": 0}
     filled = httpx.post(f"{server.url}/infill", json=body, timeout=60).json()
     assert filled["content"] == answer.choices[0].text
+    # What a plugin of an editor sends while somebody types.
+    body |= {
+        "input_extra": [{"filename": "x.py", "text": "x = 1"}],
+        "prompt": "    ",
+        "samplers": ["top_k", "top_p", "infill"],
+        "stop": [],
+        "stream": False,
+        "t_max_predict_ms": 500,
+        "response_fields": ["content", "timings/predicted_n"],
+    }
+    assert httpx.post(f"{server.url}/infill", json=body, timeout=60).json().keys() == {
+        "content",
+        "timings/predicted_n",
+    }
+    warm = body | {"n_predict": 0, "samplers": []}
+    assert httpx.post(f"{server.url}/infill", json=warm, timeout=60).json()["content"] == ""
     refused = httpx.post(f"{bundled.url}/infill", json=body, timeout=60)
     assert (refused.status_code, refused.json()["error"]["param"]) == (400, "input_suffix")

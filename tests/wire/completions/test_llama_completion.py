@@ -147,6 +147,16 @@ def test_a_whole_answer() -> None:
     }
 
 
+def test_an_answer_may_have_chosen_fields_only() -> None:
+    fields = ["content", "timings/predicted_n", "timings/none", "content/none", "none"]
+    answer = LlamaCompletion("m", ("a",), SETTINGS, probabilities=False, fields=fields)
+    answer.add([(0, TextDelta("x")), (0, DONE)])
+    assert json.loads(answer.body()) == {"content": "x", "timings/predicted_n": 3}
+    encoder = LlamaStream("m", ("a",), SETTINGS, ["stop", "content"])
+    last = encoder.encode([(0, TextDelta("x")), (0, DONE)]).decode().strip().split("\n\n")[-1]
+    assert json.loads(last.removeprefix("data: ")) == {"stop": True, "content": ""}
+
+
 def test_why_it_stopped_and_what_was_ignored_are_told() -> None:
     assert whole(Done("length"))["stop_type"] == "limit"
     assert whole(Done("stop"))["stop_type"] == "eos"

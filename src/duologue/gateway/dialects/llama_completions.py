@@ -48,9 +48,11 @@ def router(
         source, asked = await completions.run(request, card, body.requests, 1)
         prompts, settings = [each.prompt for each in asked], settings_of(asked[0])
         if not body.stream:
-            answer = LlamaCompletion(card.name, prompts, settings, probabilities=body.n_probs > 0)
+            answer = LlamaCompletion(
+                card.name, prompts, settings, probabilities=body.n_probs > 0, fields=body.response_fields
+            )
             return WholeReply(source, answer)
-        stream = LlamaStream(card.name, prompts, settings)
+        stream = LlamaStream(card.name, prompts, settings, body.response_fields)
         return EventStream(source, stream, patience=patience, keep_alive=keep_alive, failure=late_failure)
 
     schema = json_body(LlamaCompletionBody, *types, description=DESCRIPTION)

@@ -28,6 +28,7 @@ from duologue.wire.completions.text_completion_body import (
 from duologue.wire.validation import MAX_BIAS, MAX_BIASES, Body, RequestLimits
 
 MAX_EXTRAS = 1000
+MAX_FIELDS = 100
 
 _json = msgspec.json.encode
 
@@ -44,6 +45,11 @@ class LlamaFields(RawPromptFields):
         default=0, ge=0, le=MOST_LOGPROBS, description="Likeliest tokens that are sent with each token."
     )
     cache_prompt: bool = Field(default=True, description="A prompt is always kept in the cache.")
+    response_fields: list[str] = Field(
+        default_factory=list,
+        max_length=MAX_FIELDS,
+        description="Fields that the answer has, instead of all: paths like timings/predicted_n, which are their names then.",
+    )
     return_tokens: Annotated[JsonValue, unkept("token ids are not reported")] = None
     image_data: Annotated[JsonValue, unkept("send pictures to /v1/chat/completions")] = None
 
@@ -111,13 +117,20 @@ class InfillBody(LlamaFields):
 
 
 class LlamaCompletion:
-    """The whole answers to some prompts: an object, or a list of them. `settings`: what the request set."""
+    """The whole answers to some prompts: an object, or a list of them. `settings`: what the request set; `fields`: see
+    `chosen_fields`."""
 
     def __init__(
-        self, model: str, prompts: Sequence[object], settings: dict[str, Any], *, probabilities: bool
+        self,
+        model: str,
+        prompts: Sequence[object],
+        settings: dict[str, Any],
+        *,
+        probabilities: bool,
+        fields: Sequence[str] = (),
     ) -> None:
         self._model, self._prompts, self._settings = model, prompts, settings
-        self._probabilities = probabilities
+        self._probabilities, self._fields = probabilities, fields
         self._replies = [CollectedReply() for _ in prompts]
 
     def add(self, batch: Iterable[tuple[int, Event]]) -> None:
@@ -137,18 +150,22 @@ class LlamaCompletion:
         answer["has_new_line"] = "\n" in reply.text
         if self._probabilities:
             answer["completion_probabilities"] = [_probability(token) for token in reply.logprobs]
-        return answer | ({"ignored": list(reply.ignored)} if reply.ignored else {})
+        if reply.ignored:
+            answer["ignored"] = list(reply.ignored)
+        return chosen_fields(answer, self._fields)
 
 
 class LlamaStream:
     """Encodes the completions of some prompts as llama-server streams them: the last event of each says `stop`, and nothing follows
     it."""
 
-    def __init__(self, model: str, prompts: Sequence[object], settings: dict[str, Any]) -> None:
+    def __init__(
+        self, model: str, prompts: Sequence[object], settings: dict[str, Any], fields: Sequence[str] = ()
+    ) -> None:
         self._model, self._prompts, self._settings = model, prompts, settings
         self._written, self._read = [0] * len(prompts), [0] * len(prompts)
         self._new_line = [False] * len(prompts)
-        self._ended = 0
+        self._fields, self._ended = fields, 0
         self._failed: Failed | None = None
         self.note = b": waiting\n\n"
         self.ended = False
@@ -168,7 +185,8 @@ class LlamaStream:
                     self.note = b": prefill %d/%d\n\n" % (event.processed, event.total)
                 case Done():
                     last = _last(index, "", self._model, event, self._prompts[index], self._settings)
-                    out.append(_frame(last | {"has_new_line": self._new_line[index]}))
+                    last["has_new_line"] = self._new_line[index]
+                    out.append(_frame(chosen_fields(last, self._fields)))
                     self._ended += 1
                     self.ended = self._ended == len(self._prompts)
                 case Failed():
@@ -198,6 +216,20 @@ class LlamaStream:
         if event.logprobs:
             body["completion_probabilities"] = [_probability(token) for token in event.logprobs]
         return _frame(body)
+
+
+def chosen_fields(answer: dict[str, object], paths: Sequence[str]) -> dict[str, object]:
+    """These fields of the answer, each under its path; all of them without paths. A path to nothing is left out."""
+    if not paths:
+        return answer
+    chosen: dict[str, object] = {}
+    for path in paths:
+        found: object = answer
+        for step in path.split("/"):
+            found = found.get(step) if isinstance(found, dict) else None
+        if found is not None:
+            chosen[path] = found
+    return chosen
 
 
 def late_failure(body: object) -> bytes:
