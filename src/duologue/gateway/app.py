@@ -39,14 +39,7 @@ from duologue.gateway.avatars.video_offers import VideoOffers
 from duologue.gateway.calls import voice_socket
 from duologue.gateway.calls.call_model import is_native
 from duologue.gateway.calls.call_services import CallServices
-from duologue.gateway.dialects import (
-    audio,
-    chat_completions,
-    chat_socket,
-    llama_completions,
-    parse_routes,
-    text_completions,
-)
+from duologue.gateway.dialects import audio, chat_completions, chat_socket, parse_routes, text_completions
 from duologue.gateway.duplex import duplex_socket
 from duologue.gateway.help import help_routes
 from duologue.gateway.help.search import HelpSearch
@@ -384,8 +377,9 @@ class Gateway:
                 self.generate, self.models, self.requested_models, references=references, **shared
             )
         )
-        for dialect in (text_completions, llama_completions):
-            app.include_router(dialect.router(self.generate, self.requested_models, limits=settings.limits))
+        app.include_router(
+            text_completions.router(self.generate, self.requested_models, limits=settings.limits)
+        )
         app.include_router(parse_routes.router(self.models))
         app.include_router(pack_routes.router(self.voice_packs))
         own = (

@@ -10,8 +10,10 @@ import pytest
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 
+from duologue.config.settings import LimitSettings
 from duologue.errors import Problem
 from duologue.gateway.dialects.llama_completions import router
+from duologue.gateway.dialects.raw_completions import RawCompletions
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.models.requested_models import RequestedModels
 from duologue.http.error_responses import problem_body, problem_status
@@ -27,7 +29,8 @@ PLAIN = ModelCard("plain", "scripted", 2048, verbs=("raw",))
 @pytest.fixture
 async def http(script: Any, serve: Any) -> AsyncIterator[httpx.AsyncClient]:
     app = FastAPI()
-    app.include_router(router(script, RequestedModels(ModelRegistry(lambda: (CODER, PLAIN)))))
+    completions = RawCompletions(script, LimitSettings())
+    app.include_router(router(completions, RequestedModels(ModelRegistry(lambda: (CODER, PLAIN)))))
 
     async def answer(request: Request, problem: Exception) -> JSONResponse:
         return JSONResponse(problem_body(problem, request.url.path), problem_status(problem))

@@ -1,6 +1,6 @@
 """llama-server's own endpoints `/completion`, `/completions` and `/infill`, for clients that know no other.
 
-The shapes are in `wire.completions.llama_completion`; everything else is shared with `text_completions`.
+The shapes are in `wire.completions.llama_completion`; everything else is `raw_completions`'. Included by `text_completions`.
 """
 
 from __future__ import annotations
@@ -8,15 +8,13 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from duologue.config.settings import LimitSettings
 from duologue.errors import Unsupported
 from duologue.gateway.dialects.chat_completions import WholeReply
-from duologue.gateway.dialects.text_completions import RawCompletions
+from duologue.gateway.dialects.raw_completions import RawCompletions
 from duologue.gateway.models.requested_models import RequestedModels
 from duologue.http.json_api import user_of
 from duologue.http.openapi import json_body
 from duologue.http.sse import KEEP_ALIVE, PATIENCE, EventStream
-from duologue.values.generate import Generate
 from duologue.wire.completions.llama_completion import (
     InfillBody,
     LlamaCompletion,
@@ -30,17 +28,14 @@ DESCRIPTION = "An object with `content`, or a list of them; with `stream` pieces
 
 
 def router(
-    generate: Generate,
+    completions: RawCompletions,
     requested: RequestedModels,
     *,
-    limits: LimitSettings | None = None,
     patience: float = PATIENCE,
     keep_alive: float = KEEP_ALIVE,
 ) -> APIRouter:
     """The endpoints. `patience` and `keep_alive` are those of `sse`."""
-    limits = limits or LimitSettings()
     routes = APIRouter(tags=["llama-server"])
-    completions = RawCompletions(generate, limits)
     types = ("application/json", "text/event-stream")
 
     async def completed(request: Request, body: LlamaCompletionBody | InfillBody) -> Response:

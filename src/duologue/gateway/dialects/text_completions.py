@@ -8,63 +8,22 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Callable
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from duologue.config.settings import LimitSettings
+from duologue.gateway.dialects import llama_completions
 from duologue.gateway.dialects.chat_completions import WholeReply
-from duologue.gateway.dialects.merged_replies import Source, merged
-from duologue.gateway.dialects.reply import ReplyPipeline
+from duologue.gateway.dialects.raw_completions import RawCompletions
 from duologue.gateway.models.requested_models import RequestedModels
-from duologue.gateway.speech.service import SpeechService
-from duologue.http.error_responses import request_id_of
-from duologue.http.json_api import body_of, user_of
+from duologue.http.json_api import user_of
 from duologue.http.openapi import json_body
 from duologue.http.sse import KEEP_ALIVE, PATIENCE, EventStream
-from duologue.request_parsing import parsing
 from duologue.values.generate import Generate
-from duologue.values.requests import ChatRequest, ModelCard
 from duologue.wire.completions.text_completion import TextCompletion, TextCompletionStream
 from duologue.wire.completions.text_completion_body import TextCompletionBody
-from duologue.wire.validation import Body, validate
-
-B = TypeVar("B", bound=Body)
-
-
-class RawCompletions:
-    """Reads bodies and runs the replies to their prompts, for every API of raw prompts."""
-
-    def __init__(self, generate: Generate, limits: LimitSettings) -> None:
-        self._limits = limits
-        self._pipeline = ReplyPipeline(generate, SpeechService(None))
-
-    async def body(self, request: Request, model: type[B]) -> B:
-        """Raises BadRequest, TooLarge; Unsupported for a compressed body."""
-        fields = await body_of(request)
-        size = len(await request.body())
-        return await parsing(size, validate, model, fields, user=user_of(request))
-
-    async def run(
-        self,
-        request: Request,
-        card: ModelCard,
-        make: Callable[[LimitSettings, ModelCard], Sequence[ChatRequest]],
-        each: int,
-    ) -> tuple[Source, Sequence[ChatRequest]]:
-        """The batches of the replies to the requests that `make` makes, `each` choices of each; and the requests. Raises Problem for
-        what cannot be requested."""
-        user = user_of(request)
-        requests = await parsing(len(await request.body()), make, self._limits, card, user=user)
-        plans = [
-            self._pipeline.plan(
-                card, asked, None, choices=each, request_id=request_id_of(request.scope), user=user
-            )
-            for asked in requests
-        ]
-        return merged([self._pipeline.run(plan) for plan in plans], each), requests
 
 
 def router(
@@ -76,9 +35,12 @@ def router(
     patience: float = PATIENCE,
     keep_alive: float = KEEP_ALIVE,
 ) -> APIRouter:
-    """The endpoint. `clock` gives seconds since 1970; `patience` and `keep_alive` are those of `sse`."""
-    routes = APIRouter(prefix="/v1", tags=["OpenAI"])
+    """The endpoint, and llama-server's own. `clock` gives seconds since 1970; `patience` and `keep_alive` are those of `sse`."""
+    routes = APIRouter()
     completions = RawCompletions(generate, limits or LimitSettings())
+    routes.include_router(
+        llama_completions.router(completions, requested, patience=patience, keep_alive=keep_alive)
+    )
     schema = json_body(
         TextCompletionBody,
         "application/json",
@@ -86,7 +48,7 @@ def router(
         description="A text_completion object, or with `stream` its chunks as server-sent events.",
     )
 
-    @routes.post("/completions", openapi_extra=schema, summary="Continue a text")
+    @routes.post("/v1/completions", tags=["OpenAI"], openapi_extra=schema, summary="Continue a text")
     async def create_completion(request: Request) -> Response:
         body = await completions.body(request, TextCompletionBody)
         card = await requested.card(body.model, user_of(request))
