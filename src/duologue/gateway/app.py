@@ -377,9 +377,7 @@ class Gateway:
                 self.generate, self.models, self.requested_models, references=references, **shared
             )
         )
-        app.include_router(
-            text_completions.router(self.generate, self.requested_models, limits=settings.limits)
-        )
+        app.include_router(text_completions.router(self.generate, self.requested_models, settings.limits))
         app.include_router(parse_routes.router(self.models))
         app.include_router(pack_routes.router(self.voice_packs))
         own = (

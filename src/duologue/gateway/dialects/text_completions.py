@@ -29,8 +29,8 @@ from duologue.wire.completions.text_completion_body import TextCompletionBody
 def router(
     generate: Generate,
     requested: RequestedModels,
-    *,
     limits: LimitSettings | None = None,
+    *,
     clock: Callable[[], float] = time.time,
     patience: float = PATIENCE,
     keep_alive: float = KEEP_ALIVE,
