@@ -36,6 +36,7 @@ from duologue.gateway.avatars import avatar_routes, clip_routes
 from duologue.gateway.avatars.clip_service import ClipService
 from duologue.gateway.avatars.library import AvatarLibrary
 from duologue.gateway.avatars.video_offers import VideoOffers
+from duologue.gateway.body_limits import MEGABYTE, body_limits, json_limit, message_limits
 from duologue.gateway.calls import voice_socket
 from duologue.gateway.calls.call_model import is_native
 from duologue.gateway.calls.call_services import CallServices
@@ -73,7 +74,7 @@ from duologue.gateway.upstreams import upstream_routes
 from duologue.gateway.upstreams.service import UpstreamService
 from duologue.gateway.workers.load_specs import ListCards, voice_load_spec
 from duologue.http.error_responses import exception_handlers
-from duologue.http.openapi_document import completed, operation_id
+from duologue.http.openapi_document import describe_completely, operation_id
 from duologue.models.installed_packs import chosen_pack
 from duologue.stall_watch import watch_loop
 from duologue.supervisor.link import GatewayRestarts
@@ -91,9 +92,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-MEGABYTE = 1024 * 1024
-EXTRA_BYTES = 64 * 1024
-"""What a body may have besides the text or the file in it."""
 VOICE_PORT = 50
 """The voice worker searches its port from this far behind the first worker's port."""
 SETTLED_SECONDS = 20.0
@@ -336,8 +334,8 @@ class Gateway:
                 ),
                 Middleware(StreamLimit, settings.limits.sockets_per_user),
                 Middleware(BytesInFlight, self.ledger, streamed=["/api/blobs", "/api/import"]),
-                Middleware(MessageLimit, _message_limits(settings)),
-                Middleware(BodyLimit, *json_limit(settings), others=_body_limits(settings)),
+                Middleware(MessageLimit, message_limits(settings)),
+                Middleware(BodyLimit, *json_limit(settings), others=body_limits(settings)),
             ],
             exception_handlers=exception_handlers(),
         )
@@ -345,14 +343,7 @@ class Gateway:
         app.include_router(key_routes.router(keys))
         self._include_routers(app)
         app.router.default = page
-        describe = app.openapi
-
-        def document() -> dict[str, Any]:
-            if app.openapi_schema is None:
-                app.openapi_schema = completed(describe())
-            return app.openapi_schema
-
-        app.openapi = document  # type: ignore[method-assign]
+        describe_completely(app)
         return app
 
     def _include_routers(self, app: FastAPI) -> None:
@@ -465,34 +456,6 @@ class Gateway:
             tasks.start_soon(watch_loop, telemetry.metrics().loop_stalled)
             yield
             await self.keys.note_used()
-
-
-def json_limit(settings: Settings) -> tuple[int, str]:
-    """The size of a body that is text and some fields: JSON writes a character of one byte with up to six."""
-    return 6 * settings.limits.text_mb * MEGABYTE + EXTRA_BYTES, "limits.text_mb"
-
-
-def _body_limits(settings: Settings) -> dict[str, tuple[int, str]]:
-    """The paths that take files, or files within JSON. A form has boundaries, which need some extra bytes."""
-    form = EXTRA_BYTES
-    return {
-        "/v1/chat/completions": (settings.limits.body_mb * MEGABYTE, "limits.body_mb"),
-        "/v1/messages": (settings.limits.body_mb * MEGABYTE, "limits.body_mb"),
-        "/v1/messages/count_tokens": (settings.limits.body_mb * MEGABYTE, "limits.body_mb"),
-        middleware.LOGIN_PATH: (sessions.BODY_BYTES, ""),
-        "/api/blobs": (settings.limits.blob_mb * MEGABYTE + form, "limits.blob_mb"),
-        "/api/import": (settings.limits.import_mb * MEGABYTE + form, "limits.import_mb"),
-        "/api/avatars": (settings.limits.avatar_mb * MEGABYTE + form, "limits.avatar_mb"),
-        # As JSON a recording is base64, a third longer.
-        "/api/assets/ref_audio": (settings.limits.audio_mb * MEGABYTE * 4 // 3 + form, "limits.audio_mb"),
-        "/v1/audio/transcriptions": (settings.limits.audio_mb * MEGABYTE + form, "limits.audio_mb"),
-    }
-
-
-def _message_limits(settings: Settings) -> dict[str, int]:
-    """The paths of sockets that take smaller messages than a chat with its files."""
-    size = min(settings.voice.message_mb, settings.limits.body_mb) * MEGABYTE
-    return {"/ws/voice": size, "/ws/duplex/": size}
 
 
 def _key(settings: Settings) -> str | None:

@@ -16,8 +16,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from duologue import __version__
 from duologue.errors import BadRequest
-from duologue.gateway.app import MEGABYTE, Gateway, json_limit
+from duologue.gateway.app import Gateway
 from duologue.gateway.auth import middleware, sessions
+from duologue.gateway.body_limits import MEGABYTE, json_limit
 from duologue.gateway.dialects.reply import ReplyPipeline
 from duologue.gateway.middleware.body_limit import BodyLimit
 from duologue.gateway.middleware.bytes_in_flight import BytesInFlight

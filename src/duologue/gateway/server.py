@@ -20,8 +20,9 @@ from duologue import telemetry
 from duologue.config import Settings
 from duologue.errors import StartFailed
 from duologue.gateway import process_lock, tls
-from duologue.gateway.app import MEGABYTE, Gateway
+from duologue.gateway.app import Gateway
 from duologue.gateway.auth import middleware
+from duologue.gateway.body_limits import MEGABYTE
 from duologue.gateway.connections import open_files
 from duologue.gateway.connections.acceptor import Acceptor
 from duologue.gateway.connections.admission import Admission, ConnectionTable

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
 from duologue.http.error_responses import is_anthropic, is_openai
@@ -30,6 +31,18 @@ def operation_id(route: APIRoute) -> str:
     """The method and the words of the path: `get_v1_models`. It stays what it is whatever else the server serves."""
     words = re.findall(r"[A-Za-z0-9]+", route.path_format)
     return "_".join((*sorted(route.methods or ()), *words)).lower()
+
+
+def describe_completely(app: FastAPI) -> None:
+    """Have `app.openapi` give the completed document, which is made when it is first requested: routes may be added until then."""
+    describe = app.openapi
+
+    def document() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = completed(describe())
+        return app.openapi_schema
+
+    app.openapi = document  # type: ignore[method-assign]
 
 
 def completed(document: dict[str, Any]) -> dict[str, Any]:
