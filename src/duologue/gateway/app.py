@@ -443,7 +443,7 @@ class Gateway:
                     resolve=self.models.resolve,
                     count=self.generate.counting(self.pool.count),
                     models=self.model_service.for_chats,
-                    has_waiting_requests=lambda: bool(self.pool.scheduler.entries()),
+                    has_waiting_requests=lambda: self.pool.scheduler.someone_waits,
                     model_ready=self._settle,
                     hears=lambda: self.speech.hears,
                 )
