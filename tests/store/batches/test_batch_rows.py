@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from duologue.errors import NotFound
-from duologue.values.batches import LineCounts, LineError, StoredBatch, TokenCounts
+from duologue.values.batches.stored_batch import BatchUsage, LineCounts, LineError, StoredBatch
 
 pytestmark = pytest.mark.anyio
 
@@ -31,7 +31,7 @@ async def test_it_keeps_how_far_it_is(store):
         status="failed",
         times={"failed": 7},
         counts=LineCounts(3, 1, 2),
-        usage=TokenCounts(5, 1, 2, 0),
+        usage=BatchUsage(5, 1, 2, 0),
         model="mini",
         errors=(LineError("empty", "It is empty."), LineError("bad", "Bad\0.", 2, "url")),
         output_file="f2",
@@ -60,3 +60,11 @@ async def test_those_that_run_are_found_at_a_start_the_oldest_first(store):
     await store.batches.add(batch("b3", 1, status="completed"))
     assert [row.id for row in await store.batches.running()] == ["b2", "b1"]
     assert await store.batches.count_running("anna") == 1
+
+
+async def test_old_ones_that_have_ended_are_forgotten(store, clock):
+    for id, status in (("b1", "completed"), ("b2", "in_progress")):
+        await store.batches.add(batch(id, clock() - 5000, status=status))
+    await store.batches.add(batch("b3", clock() - 4000, status="failed"))
+    await store.batches.forget(4000)
+    assert [row.id for row in await store.batches.of("anna")] == ["b3", "b2"]

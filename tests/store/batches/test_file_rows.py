@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from duologue.errors import NotFound
-from duologue.values.batches import StoredFile
+from duologue.values.batches.stored_batch import StoredFile
 
 pytestmark = pytest.mark.anyio
 

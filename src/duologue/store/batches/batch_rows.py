@@ -9,18 +9,18 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
-from sqlalchemy import and_, func, insert, or_, select, update
+from sqlalchemy import and_, delete, func, insert, or_, select, update
 
 from duologue.errors import NotFound
 from duologue.store.database import Database
 from duologue.store.schema.batch_tables import batches
 from duologue.store.schema.rows import json
-from duologue.values.batches import RUNNING, LineCounts, LineError, StoredBatch, TokenCounts
+from duologue.values.batches.stored_batch import RUNNING, BatchUsage, LineCounts, LineError, StoredBatch
 
 _DECODERS: Mapping[str, msgspec.json.Decoder[Any]] = {
     "times": msgspec.json.Decoder(dict[str, int]),
     "counts": msgspec.json.Decoder(LineCounts),
-    "usage": msgspec.json.Decoder(TokenCounts),
+    "usage": msgspec.json.Decoder(BatchUsage),
     "errors": msgspec.json.Decoder(tuple[LineError, ...]),
     "metadata": msgspec.json.Decoder(dict[str, str]),
 }
@@ -71,6 +71,12 @@ class BatchRows:
         these = number.where(batches.c.user == user, batches.c.status.in_(RUNNING))
         async with self._database.reading() as connection:
             return int(await connection.scalar(these) or 0)
+
+    async def forget(self, older_than_ms: int) -> None:
+        """Delete those that have ended and were made longer ago than that, of every user."""
+        old = batches.c.created < self._now() - older_than_ms
+        async with self._database.writing() as connection:
+            await connection.execute(delete(batches).where(old, batches.c.status.not_in(RUNNING)))
 
     async def _read(self, these: Any) -> list[StoredBatch]:
         async with self._database.reading() as connection:

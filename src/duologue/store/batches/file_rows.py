@@ -14,7 +14,7 @@ from sqlalchemy import and_, delete, func, insert, or_, select
 from duologue.errors import NotFound
 from duologue.store.database import Database
 from duologue.store.schema.batch_tables import stored_files
-from duologue.values.batches import StoredFile
+from duologue.values.batches.stored_batch import StoredFile
 
 
 class FileRows:

@@ -44,7 +44,7 @@ class LineCounts(Struct, frozen=True):
     failed: int = 0
 
 
-class TokenCounts(Struct, frozen=True):
+class BatchUsage(Struct, frozen=True):
     """The tokens of all answers of a batch."""
 
     input: int = 0
@@ -52,8 +52,8 @@ class TokenCounts(Struct, frozen=True):
     output: int = 0
     reasoning: int = 0
 
-    def plus(self, other: TokenCounts) -> TokenCounts:
-        return TokenCounts(
+    def plus(self, other: BatchUsage) -> BatchUsage:
+        return BatchUsage(
             self.input + other.input,
             self.cached + other.cached,
             self.output + other.output,
@@ -75,7 +75,7 @@ class StoredBatch(Struct, frozen=True):
     status: BatchStatus = "validating"
     times: Mapping[str, int] = {}
     counts: LineCounts = LineCounts()
-    usage: TokenCounts = TokenCounts()
+    usage: BatchUsage = BatchUsage()
     model: str = ""
     errors: tuple[LineError, ...] = ()
     metadata: Mapping[str, str] = {}
