@@ -309,9 +309,10 @@ def test_files_and_what_is_at_addresses_is_read_elsewhere() -> None:
         {"type": "file", "file": {"file_url": url, "filename": "a.pdf"}},
         {"type": "file", "file": {"file_data": f"data:application/pdf;base64,{data_of(b'%PDF')}"}},
         {"type": "file", "file": {"file_data": data_of(b"words")}},
+        {"type": "file", "file": {"file_id": "file-1", "filename": "b.pdf"}},
     ]
     asked = body(messages=[{"role": "user", "content": parts}])
-    places = [f"messages[0].content[{index}]" for index in range(6)]
+    places = [f"messages[0].content[{index}]" for index in range(7)]
     assert list(asked.references()) == [
         MediaReference(places[0], "image", url=url),
         MediaReference(places[1], "video", url=url),
@@ -319,13 +320,14 @@ def test_files_and_what_is_at_addresses_is_read_elsewhere() -> None:
         MediaReference(places[3], "file", url=url, name="a.pdf"),
         MediaReference(places[4], "file", b"%PDF"),
         MediaReference(places[5], "file", b"words"),
+        MediaReference(places[6], "file", name="b.pdf", stored="file-1"),
     ]
     read = {place: [TextPart(place), TextPart("!")] for place in places}
-    assert len(asked.request(LimitSettings(), read).messages[0].parts) == 12
-    with pytest.raises(BadRequest, match="no store of files") as caught:
+    assert len(asked.request(LimitSettings(), read).messages[0].parts) == 14
+    with pytest.raises(BadRequest, match="file_id") as caught:
         list(
             body(
-                messages=[{"role": "user", "content": [{"type": "file", "file": {"file_id": "f"}}]}]
+                messages=[{"role": "user", "content": [{"type": "file", "file": {"filename": "a"}}]}]
             ).references()
         )
     assert caught.value.param == "messages[0].content[0].file"

@@ -12,6 +12,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
+from duologue.config.backups import BackupSettings as BackupSettings
+from duologue.config.batches import BatchSettings, FileSettings
 from duologue.config.compat import CompatSettings
 from duologue.config.connections import ConnectionSettings
 from duologue.config.device import Copies, Device
@@ -312,18 +314,6 @@ class RunSettings(Section):
     )
 
 
-class BackupSettings(Section):
-    keep: int = Field(
-        default=7,
-        ge=0,
-        le=1000,
-        description="Daily backups of the SQLite database that are kept; 0: none are made.",
-    )
-    hours: Annotated[float, Field(ge=1, le=8760)] = Field(
-        default=24, description="Hours between two backups."
-    )
-
-
 class McpServer(Section):
     """One MCP server, with the field names of the common `mcpServers` JSON."""
 
@@ -456,6 +446,8 @@ class Settings(EngineSettings):
     runs: RunSettings = RunSettings()
     backups: BackupSettings = BackupSettings()
     recordings: RecordingSettings = RecordingSettings()
+    files: FileSettings = FileSettings()
+    batches: BatchSettings = BatchSettings()
     mcp: Mcp = Mcp()
     tools: Tools = Tools()
     tls: Tls = Tls()

@@ -9,6 +9,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -23,8 +24,8 @@ from duologue.faces.catalogue import LookCatalogue
 from duologue.gateway import tls, web_pictures
 from duologue.gateway.admin import routes as admin_routes
 from duologue.gateway.admin import status
-from duologue.gateway.admin.metrics import measure_reply, measure_turn, rendered
-from duologue.gateway.admin.metrics_history import STEP, MetricsHistory
+from duologue.gateway.admin.metrics import measure_end, measure_turn, rendered, sample
+from duologue.gateway.admin.metrics_history import MetricsHistory
 from duologue.gateway.anthropic import anthropic_messages, anthropic_models
 from duologue.gateway.apps import app_routes
 from duologue.gateway.apps.app_registry import AppRegistry
@@ -36,12 +37,17 @@ from duologue.gateway.avatars import avatar_routes, clip_routes
 from duologue.gateway.avatars.clip_service import ClipService
 from duologue.gateway.avatars.library import AvatarLibrary
 from duologue.gateway.avatars.video_offers import VideoOffers
+from duologue.gateway.batches import batch_routes
+from duologue.gateway.batches.line_executor import LineExecutor
+from duologue.gateway.batches.service import BatchService
 from duologue.gateway.body_limits import MEGABYTE, body_limits, json_limit, message_limits
 from duologue.gateway.calls import voice_socket
 from duologue.gateway.calls.call_model import is_native
 from duologue.gateway.calls.call_services import CallServices
 from duologue.gateway.dialects import audio, chat_completions, chat_socket, parse_routes, text_completions
 from duologue.gateway.duplex import duplex_socket
+from duologue.gateway.files import file_routes
+from duologue.gateway.files.stored_files import StoredFiles
 from duologue.gateway.help import help_routes
 from duologue.gateway.help.search import HelpSearch
 from duologue.gateway.media.fitted_generate import FittedGenerate
@@ -79,7 +85,6 @@ from duologue.models.installed_packs import chosen_pack
 from duologue.stall_watch import watch_loop
 from duologue.supervisor.link import GatewayRestarts
 from duologue.tools.ssrf_guard import AddressGuard, AllowList
-from duologue.values.events import Done, Failed
 from duologue.values.runs import ListModels
 from duologue.wire.worker_protocol import LoadSpec
 
@@ -133,7 +138,8 @@ class Gateway:
             on_change=self._pool_changed,
         )
         self.metrics_history = MetricsHistory(time.time())
-        generator = Generator(self.pool, observe=self._observe, wrote=self.metrics_history.wrote)
+        ended = partial(measure_end, self.metrics_history)
+        generator = Generator(self.pool, observe=ended, wrote=self.metrics_history.wrote)
         self.models = ModelRegistry(self.pool.cards, settings.aliases, self.pool.find)
         self.requested_models = RequestedModels(self.models)
         self.voice = self._voice_pool()
@@ -142,6 +148,9 @@ class Gateway:
         self.speech = SpeechService(self.voice, settings.voice, self.library)
         self.video = VideoOffers(settings.video, self.speech, self.avatars)
         self.clips = ClipService(self.speech, self.avatars, settings.data / "clips")
+        self.files = StoredFiles(
+            settings.files, settings.data / "files", limit_mb=settings.limits.blob_mb, now=wall_clock
+        )
         self._told_voice = (self.speech.status, self.speech.card)
         fitter = MediaFitter(self.speech, settings.limits.media_budget())
         self.generate = FittedGenerate(generator, self.models.resolve, fitter)
@@ -177,7 +186,7 @@ class Gateway:
             list_cards=list_cards,
         )
         self.upstreams = UpstreamService(settings, self.pool)
-        self._settled = anyio.Event()
+        self._settled, self._loads_repeated = anyio.Event(), anyio.Event()
         self.service: Service | None = None
         self.tls: ssl.SSLContext | None = None
         self.app = self._application()
@@ -250,30 +259,6 @@ class Gateway:
         if self.service is not None:
             self.service.feed.publish_to_all(ListModels())
 
-    def _observe(self, kind: str, event: Done | Failed) -> None:
-        if isinstance(event, Failed):
-            self.metrics_history.ended(failed=True)
-        elif event.finish == "cancelled":
-            self.metrics_history.ended()
-        else:
-            self.metrics_history.ended(
-                first=event.timings.first,
-                waited=event.timings.queue,
-                tokens=event.usage.output,
-                generate=event.timings.generate,
-            )
-            measure_reply(event)
-
-    async def _sample(self) -> None:
-        """End a sample of the metrics history every few seconds."""
-        due = anyio.current_time()
-        while True:
-            # After the machine was suspended there is one long sample instead of many empty ones.
-            due = max(due + STEP, anyio.current_time())
-            await anyio.sleep_until(due)
-            running = sum(self.pool.scheduler.busy(worker) for worker in self.pool.workers)
-            self.metrics_history.close(time.time(), running, len(self.pool.scheduler.entries()))
-
     async def _run_voice(self, voice: Pool) -> None:
         """Run the voice worker. Its engines load after the model: most users come for a chat."""
         await self._settle()
@@ -283,6 +268,10 @@ class Gateway:
         """Return once a chat could be answered, or after SETTLED_SECONDS: until then, loading the model comes first."""
         with anyio.move_on_after(SETTLED_SECONDS):
             await self._settled.wait()
+
+    async def _repeat_loads(self) -> None:
+        await self.model_service.repeat_loads()
+        self._loads_repeated.set()
 
     def _status_router(self) -> APIRouter:
         settings, page = self.settings, self.static_page
@@ -306,6 +295,24 @@ class Gateway:
             aliases=self.models.aliases,
             apps=self.apps.is_enabled,
             modes=self.apps.standings,
+        )
+
+    def _openai_routes(self, references: MediaReferences) -> tuple[APIRouter, ...]:
+        """OpenAI's endpoints, and batches of requests to those of them that are given to the executor."""
+        settings, speech = self.settings, self.speech
+        shared: dict[str, Any] = {"limits": settings.limits, "speech": speech, "references": references}
+        completions = chat_completions.router(self.generate, self.models, self.requested_models, **shared)
+        texts = text_completions.router(self.generate, self.requested_models, settings.limits)
+        executor, folder = LineExecutor.of(completions, texts), settings.data / "batches"
+        self.batches = BatchService(
+            settings.batches, folder, self.files, executor, role_of=self.keys.role, now=wall_clock
+        )
+        return (
+            audio.router(speech, limits=settings.limits, models=self.models.cards),
+            completions,
+            texts,
+            file_routes.router(self.files),
+            batch_routes.router(self.batches),
         )
 
     def _application(self) -> FastAPI:
@@ -333,7 +340,7 @@ class Gateway:
                     guessing=guessing,
                 ),
                 Middleware(StreamLimit, settings.limits.sockets_per_user),
-                Middleware(BytesInFlight, self.ledger, streamed=["/api/blobs", "/api/import"]),
+                Middleware(BytesInFlight, self.ledger, streamed=["/api/blobs", "/api/import", "/v1/files"]),
                 Middleware(MessageLimit, message_limits(settings)),
                 Middleware(BodyLimit, *json_limit(settings), others=body_limits(settings)),
             ],
@@ -355,20 +362,9 @@ class Gateway:
         app.include_router(web_pictures.router(guard))
         app.include_router(self._status_router())
         app.include_router(admin_routes.router(self._pools(), self.metrics_history, time.time))
-        shared: dict[str, Any] = {
-            "limits": settings.limits,
-            "speech": self.speech,
-        }
-        app.include_router(audio.router(self.speech, limits=settings.limits, models=self.models.cards))
-        references = MediaReferences(settings.limits, guard)
-        for router in self._anthropic_routes(references):
+        references = MediaReferences(settings.limits, guard, stored=self.files.read)
+        for router in (*self._anthropic_routes(references), *self._openai_routes(references)):
             app.include_router(router)
-        app.include_router(
-            chat_completions.router(
-                self.generate, self.models, self.requested_models, references=references, **shared
-            )
-        )
-        app.include_router(text_completions.router(self.generate, self.requested_models, settings.limits))
         app.include_router(parse_routes.router(self.models))
         app.include_router(pack_routes.router(self.voice_packs))
         own = (
@@ -387,7 +383,8 @@ class Gateway:
                 timeouts=settings.chat,
                 call_services=self.call_services,
                 apps=self.apps,
-                **shared,
+                limits=settings.limits,
+                speech=self.speech,
             )
         )
         app.include_router(voice_socket.router(self.call_services))
@@ -424,7 +421,7 @@ class Gateway:
             await tasks.start(self.pool.run)
             if self.voice is not None:
                 tasks.start_soon(self._run_voice, self.voice)
-            tasks.start_soon(self._sample)
+            tasks.start_soon(sample, self.metrics_history, self.pool)
             await tasks.start(self.duplex.run)
             await tasks.start(self.model_service.run)
             await tasks.start(self.voice_packs.run)
@@ -435,7 +432,7 @@ class Gateway:
                     resolve=self.models.resolve,
                     count=self.generate.counting(self.pool.count),
                     models=self.model_service.for_chats,
-                    has_waiting_requests=lambda: bool(self.pool.scheduler.entries()),
+                    has_waiting_requests=lambda: self.pool.scheduler.someone_waits,
                     model_ready=self._settle,
                     hears=lambda: self.speech.hears,
                 )
@@ -443,12 +440,16 @@ class Gateway:
             await self.apps.use(self.service.stores.durable.server_settings)
             await self.model_service.remember(self.service.stores.durable.remembered_loads)
             await tasks.start(self.recordings.run, self.service.stores.durable.recordings)
-            tasks.start_soon(self.model_service.repeat_loads)
+            tasks.start_soon(self._repeat_loads)
             await self.keys.use(Users(self.service.stores.durable.database, wall_clock))
             self.library.use(self.service.stores.durable.custom_voices)
             await tasks.start(self.clips.run)
             self.avatars.use(self.service.stores.durable.avatars)
             await tasks.start(self.upstreams.run, self.service.stores.durable.upstreams)
+            await tasks.start(self.files.run, self.service.stores.durable.files)
+            await tasks.start(
+                self.batches.run, self.service.stores.durable.batches, self._loads_repeated.wait
+            )
             self.app.include_router(router(self.service), dependencies=[Depends(self._require_chat)])
             if self.tls is not None:
                 tasks.start_soon(tls.keep_fresh, self.settings, self.tls)

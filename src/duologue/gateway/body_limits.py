@@ -24,6 +24,7 @@ def body_limits(settings: Settings) -> dict[str, tuple[int, str]]:
         "/v1/messages/count_tokens": (settings.limits.body_mb * MEGABYTE, "limits.body_mb"),
         middleware.LOGIN_PATH: (sessions.BODY_BYTES, ""),
         "/api/blobs": (settings.limits.blob_mb * MEGABYTE + form, "limits.blob_mb"),
+        "/v1/files": (settings.limits.blob_mb * MEGABYTE + form, "limits.blob_mb"),
         "/api/import": (settings.limits.import_mb * MEGABYTE + form, "limits.import_mb"),
         "/api/avatars": (settings.limits.avatar_mb * MEGABYTE + form, "limits.avatar_mb"),
         # As JSON a recording is base64, a third longer.

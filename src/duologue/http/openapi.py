@@ -28,14 +28,13 @@ def json_body(
     return _with_body("application/json", model_schema(model), media_types, description, status)
 
 
-def form_body(model: type[BaseModel]) -> dict[str, Any]:
-    """A form with a file and the fields of `model`."""
+def form_body(model: type[BaseModel], *media_types: str, description: str = "The answer.") -> dict[str, Any]:
+    """A form with a file and the fields of `model`; without `media_types` it is answered as JSON or as a stream."""
     schema = model_schema(model)
     schema["properties"] = {"file": {"type": "string", "format": "binary"}} | schema["properties"]
-    schema["required"] = ["file"]
-    return _with_body(
-        "multipart/form-data", schema, ("application/json", "text/event-stream"), "The answer.", 200
-    )
+    schema["required"] = ["file", *schema.get("required", ())]
+    answers = media_types or ("application/json", "text/event-stream")
+    return _with_body("multipart/form-data", schema, answers, description, 200)
 
 
 def documented(

@@ -14,6 +14,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from duologue.errors import BadRequest, NotFound
 from duologue.store.approvals import Approvals
+from duologue.store.batches.batch_rows import BatchRows
+from duologue.store.batches.file_rows import FileRows
 from duologue.store.blobs import BlobRows
 from duologue.store.conversations import Conversations
 from duologue.store.database import Database
@@ -60,6 +62,8 @@ class Store:
         self.custom_voices = CustomVoices(database, now)
         self.avatars = AvatarRows(database, now)
         self.recordings = RecordingRows(database, now)
+        self.files = FileRows(database, now)
+        self.batches = BatchRows(database, now)
 
     def writing(self) -> AbstractAsyncContextManager[AsyncConnection]:
         return self.database.writing()

@@ -33,8 +33,8 @@ _MAGIC = ((b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), 
 
 
 class MediaReference(Struct, frozen=True):
-    """A part that has to be fetched from `url`, or whose `data` have to be read, before it is known what it is. `name`: the file's;
-    `detail`: a picture's."""
+    """A part that has to be fetched from `url`, is the stored file with the id `stored`, or whose `data` have to be read, before it is
+    known what it is. `name`: the file's; `detail`: a picture's."""
 
     where: str
     kind: Literal["image", "audio", "video", "file"]
@@ -42,6 +42,7 @@ class MediaReference(Struct, frozen=True):
     url: str = ""
     name: str = ""
     detail: Detail = ""
+    stored: str = ""
 
 
 def is_address(text: str) -> bool:

@@ -93,12 +93,12 @@ class OpenAIAudioContent(Body):
 
 
 class FileBody(Body):
-    """A file in base64 or as a `data:` URL, or (an extension) at an address. `file_id` needs a file store, which this server lacks."""
+    """A file in base64 or as a `data:` URL, one that was stored before (`/v1/files`), or (an extension) one at an address."""
 
     file_data: str | None = None
     file_url: str | None = None
     filename: str = Field(default="", max_length=1024)
-    file_id: str | None = None
+    file_id: str | None = Field(default=None, max_length=256)
 
 
 class OpenAIFileContent(Body):
@@ -370,8 +370,10 @@ def _reference(content: AnyContent, where: str) -> media_parts.MediaReference | 
 def _file(file: FileBody, where: str) -> media_parts.MediaReference:
     given = file.file_data or file.file_url
     if not given:
-        sentence = f"{where}.file needs file_data; there is no store of files behind file_id."
-        raise Unsupported(sentence, param=f"{where}.file")
+        if file.file_id:
+            return media_parts.MediaReference(where, "file", name=file.filename, stored=file.file_id)
+        sentence = f"{where}.file needs file_data, or the file_id of a stored file."
+        raise BadRequest(sentence, param=f"{where}.file")
     if media_parts.is_address(given):
         return media_parts.MediaReference(where, "file", url=given, name=file.filename)
     place = f"{where}.file.file_data"

@@ -2,11 +2,12 @@
 
 import logging
 
-from duologue.gateway.admin.metrics import measure_reply, measure_turn, rendered
+from duologue.gateway.admin.metrics import measure_end, measure_reply, measure_turn, rendered
+from duologue.gateway.admin.metrics_history import MetricsHistory
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.scheduler import Scheduler
 from duologue.values.call_events import TurnFigures
-from duologue.values.events import Done, Timings, Usage
+from duologue.values.events import Done, Failed, Timings, Usage
 from duologue.wire.worker_protocol import LoadSpec
 
 
@@ -29,3 +30,15 @@ def test_a_turn_that_came_to_nothing_says_so(caplog):
     caplog.set_level(logging.INFO, "duologue.gateway.admin.metrics")
     measure_turn(TurnFigures(0, 1, 0))
     assert caplog.messages == ["turn 1, reply 0: no reply"]
+
+
+def test_the_history_knows_how_each_reply_ended():
+    history = MetricsHistory(0.0)
+    for event in (
+        Done("stop", Usage(output=3), Timings(first=120.0, queue=20.0)),
+        Done("cancelled"),
+        Failed("worker_lost", "The worker is gone.", 503),
+    ):
+        measure_end(history, "chat", event)
+    row = history.close(5.0, 1, 2)
+    assert (row.requests, row.failed) == (3, 1)

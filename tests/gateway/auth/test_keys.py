@@ -86,6 +86,10 @@ def test_without_a_key_no_candidate_is_one():
     assert Keys(None).user("") is None
 
 
+def test_without_a_key_everyone_is_an_admin():
+    assert Keys(None).role("whoever") == "admin"
+
+
 def test_keys_of_two_starts_hash_differently():
     assert vars(Keys(KEY))["_digest"] != vars(Keys(KEY))["_digest"]
 
@@ -285,6 +289,7 @@ async def test_the_key_of_the_settings_is_local_beside_the_keys_of_the_database(
     assert keys.user(made.value) == User(made.account.id, "user", "bob")
     assert keys.account(made.account.id) == User(made.account.id, "user", "bob")
     assert keys.account("nobody") is None
+    assert (keys.role(made.account.id), keys.role("nobody")) == ("user", None)
 
 
 @pytest.mark.anyio

@@ -134,3 +134,30 @@ async def test_what_is_not_there_is_an_error_of_the_address():
         problem = await refused(MediaReference("here", "image", url=f"http://127.0.0.1:{port}/a"))
         assert (problem.code, problem.status) == ("fetch_failed", 503)
     assert (await refused(MediaReference("here", "image", url="http://" + "a" * 5000))).code == "bad_url"
+
+
+async def test_a_stored_file_is_read_by_its_id():
+    files = {"file-1": ("notes.txt", b"some words"), "file-2": ("a.pdf", pdf("more words"))}
+    asked: list[tuple[str, str, int]] = []
+
+    async def stored(user: str, id: str, most: int) -> tuple[str, bytes]:
+        asked.append((user, id, most))
+        return files[id]
+
+    references = MediaReferences(LimitSettings(body_mb=1), stored=stored)
+    named = [MediaReference(id, "file", stored=id) for id in files]
+    found = await references.read(
+        [*named, MediaReference("named", "file", name="b", stored="file-1")], READS, "ada"
+    )
+    assert found["file-1"] == [TextPart("\nnotes.txt:\n```\nsome words\n```\n")]
+    [text] = found["file-2"]
+    assert isinstance(text, TextPart)
+    assert "more words" in text.text
+    assert found["named"] == [TextPart("\nb:\n```\nsome words\n```\n")]
+    assert asked[0] == ("ada", "file-1", 2**20)
+    assert asked[1] == ("ada", "file-2", 2**20 - 10), "together they may have what a body may"
+
+
+async def test_without_stored_files_an_id_is_refused():
+    problem = await refused(MediaReference("here", "file", stored="file-1"))
+    assert problem.code == "unsupported"

@@ -7,20 +7,20 @@ of this server. `files/blobs.py` stores and reads them.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Annotated, Any
 from urllib.parse import quote
 
 import msgspec
 from fastapi import APIRouter, Query, Request
-from starlette.requests import ClientDisconnect
 from starlette.responses import Response, StreamingResponse
 
 from duologue.config.settings import LimitSettings
 from duologue.conversations.files.blobs import Blobs
 from duologue.conversations.files.inspection import Inspection, inspect
 from duologue.conversations.files.media_fit import MediaFit, media_fit
-from duologue.errors import BadRequest, TooLarge
+from duologue.errors import TooLarge
+from duologue.http.file_form import FileForm, body_chunks
 from duologue.http.json_api import answer, user_of
 from duologue.http.openapi import documented
 from duologue.media import sniff
@@ -78,9 +78,9 @@ def router(
                 f"The file is larger than {limit / 2**20:g} MB; the setting limits.blob_mb raises the limit."
             )
         mime = request.headers.get("content-type", "")
-        chunks = _body(request)
+        chunks = body_chunks(request)
         if mime.startswith("multipart/"):
-            form = _Form(chunks, mime)
+            form = FileForm(chunks, mime)
             await form.open()
             name, mime, chunks = name or form.name, form.mime, form.file()
         blob = await blobs.keep(user_of(request), chunks, name=name, mime=mime, temporary=temporary)
@@ -163,112 +163,6 @@ def _add_views(
             return Response(status_code=304, headers=headers)
         thumbnail = await blobs.thumbnail(hash, side, user=user)
         return Response(thumbnail, media_type="image/webp", headers=headers)
-
-
-class _Form:
-    """The first file of a multipart form, read as a stream: `open` reads up to the file, `file` yields its bytes."""
-
-    def __init__(self, chunks: AsyncIterator[bytes], mime: str) -> None:
-        from python_multipart.multipart import MultipartParser, parse_options_header
-
-        boundary = parse_options_header(mime)[1].get(b"boundary")
-        if not boundary:
-            raise BadRequest("The form has no boundary.")
-        self._options = parse_options_header
-        self._chunks = chunks
-        self._field = self._value = b""
-        self._has_file = self._is_over = False
-        self._buffer = bytearray()
-        self.name = self.mime = ""
-        self._parser = MultipartParser(
-            boundary,
-            {
-                "on_part_begin": self._begin,
-                "on_header_field": self._header_field,
-                "on_header_value": self._header_value,
-                "on_header_end": self._header_end,
-                "on_part_data": self._data,
-                "on_part_end": self._end,
-            },
-        )
-        self._part: dict[bytes, bytes] = {}
-
-    async def open(self) -> None:
-        """Raises BadRequest when there is no file in the form."""
-        while not self._buffer and not self._is_over:
-            if not await self._feed():
-                break
-        if not self._has_file:
-            raise BadRequest("There is no file in the form.")
-
-    async def file(self) -> AsyncIterator[bytes]:
-        while True:
-            if self._buffer:
-                piece = bytes(self._buffer)
-                self._buffer.clear()
-                yield piece
-            if self._is_over:
-                # Read the rest too: a client that is still sending would not receive the response.
-                async for _ in self._chunks:
-                    pass
-                return
-            if not await self._feed():
-                raise BadRequest("The form breaks off in the middle of the file.")
-
-    async def _feed(self) -> bool:
-        from python_multipart.exceptions import MultipartParseError
-
-        chunk = await anext(self._chunks, None)
-        if chunk is None:
-            return False
-        try:
-            self._parser.write(chunk)
-        except MultipartParseError:
-            raise BadRequest("The body is not a multipart form.") from None
-        return True
-
-    def _begin(self) -> None:
-        self._part = {}
-
-    def _header_field(self, data: bytes, start: int, end: int) -> None:
-        self._field += data[start:end]
-
-    def _header_value(self, data: bytes, start: int, end: int) -> None:
-        self._value += data[start:end]
-
-    def _header_end(self) -> None:
-        self._part[self._field.lower()] = self._value
-        self._field = self._value = b""
-
-    def _data(self, data: bytes, start: int, end: int) -> None:
-        if self._is_file():
-            self._buffer += data[start:end]
-
-    def _end(self) -> None:
-        # An empty file has no data, so it has not been recognised yet.
-        if self._is_file():
-            self._is_over = True
-
-    def _is_file(self) -> bool:
-        """Whether this part is the form's first file. Records its name and type."""
-        if self._is_over:
-            return False
-        options = self._options(self._part.get(b"content-disposition", b""))[1]
-        if b"filename" not in options:
-            return False
-        if not self._has_file:
-            self._has_file = True
-            self.name = options[b"filename"].decode("utf-8", "replace")
-            self.mime = self._part.get(b"content-type", b"").decode("latin-1")
-        return True
-
-
-async def _body(request: Request) -> AsyncIterator[bytes]:
-    try:
-        async for chunk in request.stream():
-            yield chunk
-    except ClientDisconnect:
-        raise BadRequest("The upload broke off.") from None
 
 
 def _content_type(mime: str) -> str:

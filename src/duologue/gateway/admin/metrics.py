@@ -6,11 +6,15 @@ Owns the names of the stages. The last hour, as the admin page draws it, is in `
 from __future__ import annotations
 
 import logging
+import time
+
+import anyio
 
 from duologue import telemetry
+from duologue.gateway.admin.metrics_history import STEP, MetricsHistory
 from duologue.gateway.scheduling.pool import Pool
 from duologue.values.call_events import TurnFigures
-from duologue.values.events import Done
+from duologue.values.events import Done, Failed
 
 log = logging.getLogger(__name__)
 
@@ -23,6 +27,33 @@ def measure_reply(event: Done) -> None:
     metrics.stage_took("prefill", event.timings.prefill / 1000)
     metrics.stage_took("generate", event.timings.generate / 1000)
     metrics.tokens_counted(input=event.usage.input, cached=event.usage.cached, output=event.usage.output)
+
+
+def measure_end(history: MetricsHistory, kind: str, event: Done | Failed) -> None:
+    """A choice of a reply ended, in whatever way; those of all kinds count alike."""
+    if isinstance(event, Failed):
+        history.ended(failed=True)
+    elif event.finish == "cancelled":
+        history.ended()
+    else:
+        history.ended(
+            first=event.timings.first,
+            waited=event.timings.queue,
+            tokens=event.usage.output,
+            generate=event.timings.generate,
+        )
+        measure_reply(event)
+
+
+async def sample(history: MetricsHistory, pool: Pool) -> None:
+    """End a sample of the history every few seconds, until cancelled."""
+    due = anyio.current_time()
+    while True:
+        # After the machine was suspended there is one long sample instead of many empty ones.
+        due = max(due + STEP, anyio.current_time())
+        await anyio.sleep_until(due)
+        running = sum(pool.scheduler.busy(worker) for worker in pool.workers)
+        history.close(time.time(), running, len(pool.scheduler.entries()))
 
 
 def measure_turn(turn: TurnFigures) -> None:

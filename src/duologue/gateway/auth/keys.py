@@ -166,6 +166,13 @@ class Keys:
         """Whether this user is an admin: everyone is, as long as no key is needed."""
         return not self.required or ((account := self.account(user)) is not None and account.role == "admin")
 
+    def role(self, user: str) -> str | None:
+        """What this user may do now, for work that goes on after its request; None for one without a valid key."""
+        if not self.required:
+            return LOCAL.role
+        account = self.account(user)
+        return None if account is None else account.role
+
     async def note_used(self) -> None:
         """Write the last uses of keys to the database; called now and then and when the server stops."""
         if self._users is None or not self._used:

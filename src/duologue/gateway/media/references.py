@@ -1,4 +1,5 @@
-"""Parts of a request that have to be read before it is known what they are: files, recordings, and whatever is at a web address.
+"""Parts of a request that have to be read before it is known what they are: files, sent along or stored before, recordings, and
+whatever is at a web address.
 
 Fetches addresses behind the guard of the tools, within one budget of bytes for a request, a few at a time, and keeps what was there for
 the next turns of a conversation; decoder processes read what
@@ -9,6 +10,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from msgspec.structs import replace
 
 from duologue.config.settings import LimitSettings
 from duologue.conversations.files.attachments import ATTACHABLE, fenced
@@ -39,16 +43,24 @@ BUSY = Refusal(
 )
 
 
+class ReadStored(Protocol):
+    """The name and the bytes of a user's stored file of at most so many bytes. Raises NotFound, TooLarge."""
+
+    async def __call__(self, user: str, id: str, most: int) -> tuple[str, bytes]: ...
+
+
 class MediaReferences:
-    """`addresses`: those that may be reached; without them none are fetched."""
+    """`addresses`: those that may be reached; without them none are fetched. `stored` reads the files that users stored before."""
 
     def __init__(
         self,
         limits: LimitSettings,
         addresses: AddressGuard | None = None,
         clock: Callable[[], float] = time.monotonic,
+        stored: ReadStored | None = None,
     ) -> None:
         self._limits, self._addresses, self._clock = limits, addresses, clock
+        self._stored = stored
         self._cache = AddressCache()
         self._lane = FairLane(PLACES, PLACES_PER_USER, refusal=BUSY)
 
@@ -57,6 +69,7 @@ class MediaReferences:
     ) -> Mapping[str, Sequence[Part]]:
         """What each is, by its path. Raises Problem that names the part."""
         left = self._limits.media_address_mb * MEGABYTE
+        stored_left = self._limits.body_mb * MEGABYTE
         found: dict[str, Sequence[Part]] = {}
         for reference in references:
             try:
@@ -64,6 +77,10 @@ class MediaReferences:
                 if reference.url:
                     data = await self._fetched(reference.url, left, user)
                     left -= len(data)
+                elif reference.stored:
+                    name, data = await self._read_stored(reference.stored, stored_left, user)
+                    stored_left -= len(data)
+                    reference = replace(reference, name=reference.name or name)
                 found[reference.where] = await self._parts(reference, data, card, user)
             except Problem as problem:
                 raise Problem(
@@ -74,6 +91,11 @@ class MediaReferences:
                     retry_after=problem.retry_after,
                 ) from None
         return found
+
+    async def _read_stored(self, id: str, most: int, user: str) -> tuple[str, bytes]:
+        if self._stored is None:
+            raise Unsupported("There are no stored files here; send the file itself.")
+        return await self._stored(user, id, most)
 
     async def _fetched(self, url: str, most: int, user: str) -> bytes:
         if self._addresses is None or not self._limits.media_address_mb:

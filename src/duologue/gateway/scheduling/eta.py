@@ -21,8 +21,9 @@ BASES: Mapping[str, float] = {
     "speech": 3.0,
     "transcription": 5.0,
     "clip": 20.0,
+    "batch": 15.0,
 }
-"""The expected seconds of each kind until enough were measured. `chat` and `voice` (a reply in a call) take slots of a model, the others
+"""The expected seconds of each kind until enough were measured. `chat`, `voice` (a reply in a call) and `batch` (a line of one) take slots of a model, the others
 seats of the voice worker, or where a model holds its calls by itself a worker of it."""
 
 

@@ -17,6 +17,7 @@ import msgspec
 
 from duologue.errors import Busy, Problem
 from duologue.gateway.scheduling.lease import Lease
+from duologue.gateway.scheduling.lowest_place import in_lowest_place
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.prefix_digest import digests, size
 from duologue.request_parsing import parsing
@@ -85,7 +86,8 @@ class Generator:
         try:
             async with aclosing(lease.places()) as places:
                 async for place in places:
-                    self._cancel_prefills()
+                    if not in_lowest_place():
+                        self._cancel_prefills()
                     yield [(0, Queued(lease.ticket, place.position, place.wait, place.length))]
         except Problem as problem:
             async for batch in self._refused(kind, problem):
@@ -134,7 +136,7 @@ class Generator:
             opening, chain = await parsing(size(request), digests, request, user=user)
         except Busy:
             return
-        if card is None or "prefill" not in card.verbs or self._pool.scheduler.entries():
+        if card is None or "prefill" not in card.verbs or self._pool.scheduler.someone_waits:
             return
         with self._pool.lease(request.model, kind=AHEAD, chain=chain[:-1], opening=opening) as lease:
             if not lease.idle:

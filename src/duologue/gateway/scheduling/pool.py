@@ -19,6 +19,7 @@ import msgspec
 from duologue.errors import Unavailable
 from duologue.fair_lane import FairLane
 from duologue.gateway.scheduling.lease import Lease
+from duologue.gateway.scheduling.lowest_place import BATCH, in_lowest_place
 from duologue.gateway.scheduling.scheduler import (
     EVERY_SLOT,
     NO_MODEL,
@@ -106,12 +107,14 @@ class Pool:
         ahead: bool = False,
         user: str = "",
     ) -> Iterator[Lease]:
-        """A lease on `need` slots, or EVERY_SLOT, of a worker that serves `model`, given back on every exit. `ahead`: before the queue.
+        """A lease on `need` slots, or EVERY_SLOT, of a worker that serves `model`, given back on every exit. `ahead`: before the queue. A
+        task in the lowest place waits behind the queue, whatever it asks for.
 
         Entering does not wait: iterate `lease.places()` until the slots are granted.
         """
         self._tickets += 1
         ticket = f"{self._ticket_prefix}{self._tickets:x}"
+        behind = in_lowest_place()
         lease = Lease(self, ticket, user, whole=need >= EVERY_SLOT)
         self._leases[lease.ticket] = lease
         try:
@@ -126,10 +129,11 @@ class Pool:
                         self._queue_of(model),
                         self._clock(),
                         need=need,
-                        kind=kind,
+                        kind=BATCH if behind else kind,
                         chain=chain,
                         opening=opening,
-                        ahead=ahead,
+                        ahead=ahead and not behind,
+                        behind=behind,
                     )
                 )
             yield lease

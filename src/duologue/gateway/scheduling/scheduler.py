@@ -3,7 +3,8 @@
 A pure state machine, driven by the pool: facts come in with the time, commands go out. First come, first served for each model.
 A request at the head that needs several slots waits until one worker has them free, and blocks those behind it. Only requests
 marked `ahead`, the replies of calls, overtake: a caller is waiting in silence. They may hold half of a model's slots, at least
-one. A request for EVERY_SLOT, a call that a model holds by itself, is kept a worker: nothing new begins on that one, and those behind
+one. Requests marked `behind`, the lines of batches, have the lowest place: they get a slot only while nobody else waits for the model,
+one at a time, and leave one slot free where there are several. A request for EVERY_SLOT, a call that a model holds by itself, is kept a worker: nothing new begins on that one, and those behind
 go to the others. Among free slots the one whose cache already holds the beginning of the conversation is preferred.
 """
 
@@ -57,12 +58,13 @@ Command = Granted | Moved | Refused
 
 class Slot(Struct):
     """A place for one running generation. `chain` and `opening`: what its cache holds, the messages and what precedes them;
-    `used`: when it was last released."""
+    `used`: when it was last released, long ago for one whose cache nobody will ask for."""
 
     ticket: str | None = None
     kind: str = ""
     since: float = 0.0
     ahead: bool = False
+    behind: bool = False
     whole: bool = False
     """Lent together with every other slot of its worker."""
     chain: Chain = ()
@@ -90,6 +92,7 @@ class QueueEntry(Struct):
     since: float
     ahead: bool = False
     opening: bytes = b""
+    behind: bool = False
     kept: str = ""
     """The worker that is kept for it, where it needs a whole one."""
     reported: int = 0
@@ -203,22 +206,26 @@ class Scheduler:
         chain: Chain = (),
         opening: bytes = b"",
         ahead: bool = False,
+        behind: bool = False,
     ) -> list[Command]:
         """Request `need` slots together, capped at what the model's largest worker has, or EVERY_SLOT of any one. `ahead`: before all that are not, in up
-        to half of the model's slots."""
+        to half of the model's slots. `behind`: after all that are not, and a single slot whatever the need."""
         if (refusal := self._refusal(ticket, model)) is not None:
             return [refusal]
-        if len(self._waiting) >= self.limit:
+        # Whoever waits in the lowest place takes nobody's place in the queue.
+        waiting = sum(behind or not entry.behind for entry in self._waiting.values())
+        if waiting >= self.limit:
             return [
                 Refused(
                     ticket,
                     "queue_full",
-                    f"The queue is full: {len(self._waiting)} requests are waiting. Try again in a moment, "
+                    f"The queue is full: {waiting} requests are waiting. Try again in a moment, "
                     "or raise queue.limit.",
                     min(self._remaining_of(model, at), default=None),
                 )
             ]
-        self._waiting[ticket] = QueueEntry(ticket, model, max(1, need), kind, chain, at, ahead, opening)
+        need = 1 if behind else max(1, need)
+        self._waiting[ticket] = QueueEntry(ticket, model, need, kind, chain, at, ahead, opening, behind)
         return self._dispatch(at)
 
     def cancel(self, ticket: str, at: float) -> list[Command]:
@@ -232,7 +239,8 @@ class Scheduler:
         slot = self._slot(worker, number)
         if slot is None or slot.ticket != ticket:
             return []
-        slot.ticket, slot.used = None, at
+        # The next line of a batch has another prompt: its slot is taken before one that holds somebody's conversation.
+        slot.ticket, slot.used = None, float("-inf") if slot.behind else at
         # A call that took the worker whole is one piece of work, and is counted with its last slot.
         if not slot.whole or all(other.ticket != ticket for other in self._slots_of(worker)):
             self.estimator.observe(slot.kind, at - slot.since)
@@ -253,6 +261,11 @@ class Scheduler:
     def entries(self) -> list[QueueEntry]:
         """The waiting requests, in the order of the queue."""
         return self._line()
+
+    @property
+    def someone_waits(self) -> bool:
+        """Whether a request waits that is not in the lowest place."""
+        return any(not entry.behind for entry in self._waiting.values())
 
     def tasks(self, at: float) -> list[Task]:
         """The running requests, one row a slot."""
@@ -281,12 +294,17 @@ class Scheduler:
         """Grant what can be granted, in order, and report changed positions."""
         commands: list[Command] = []
         blocked: set[str] = set()
+        wanted: set[str] = set()  # models that somebody waits for who is not in the lowest place
         kept: set[str] = set()
         for entry in self._line():
+            if entry.behind and (entry.model in wanted or not self._room_behind(entry.model)):
+                continue
             if entry.model in blocked or (entry.ahead and not self._room_ahead(entry.model)):
+                wanted.add(entry.model)
                 continue
             granted = self._grant(entry, at, kept)
             if granted is None:
+                wanted.add(entry.model)
                 if entry.need < EVERY_SLOT or not self._keep(entry, at, kept):
                     blocked.add(entry.model)
                 continue
@@ -302,13 +320,22 @@ class Scheduler:
         return commands
 
     def _line(self) -> list[QueueEntry]:
-        return sorted(self._waiting.values(), key=lambda entry: not entry.ahead)  # stable: oldest first
+        # Stable: oldest first.
+        return sorted(self._waiting.values(), key=lambda entry: (entry.behind, not entry.ahead))
+
+    def _slots_for(self, model: str) -> list[Slot]:
+        return [
+            slot for worker in self._workers.values() if self._serves(worker, model) for slot in worker.slots
+        ]
+
+    def _room_behind(self, model: str) -> bool:
+        """Whether a request in the lowest place may have a slot: another one stays free for whoever comes next, if the model has several."""
+        slots = self._slots_for(model)
+        return sum(slot.ticket is None for slot in slots) > (1 if len(slots) > 1 else 0)
 
     def _room_ahead(self, model: str) -> bool:
         """Whether one more `ahead` request may have a slot: they never take all of a model's slots if it has several."""
-        slots = [
-            slot for worker in self._workers.values() if self._serves(worker, model) for slot in worker.slots
-        ]
+        slots = self._slots_for(model)
         return sum(slot.ticket is not None and slot.ahead for slot in slots) < max(1, len(slots) // 2)
 
     def _keep(self, entry: QueueEntry, at: float, kept: set[str]) -> bool:
@@ -329,7 +356,8 @@ class Scheduler:
         for number in numbers:
             slot = self._workers[name].slots[number]
             slot.ticket, slot.kind, slot.since, slot.chain = entry.ticket, entry.kind, at, entry.chain
-            slot.ahead, slot.opening, slot.whole = entry.ahead, entry.opening, entry.need >= EVERY_SLOT
+            slot.ahead, slot.behind, slot.opening = entry.ahead, entry.behind, entry.opening
+            slot.whole = entry.need >= EVERY_SLOT
         return Granted(entry.ticket, name, numbers)
 
     def _choose(self, entry: QueueEntry, kept: set[str]) -> tuple[str, tuple[int, ...]] | None:
@@ -372,8 +400,9 @@ class Scheduler:
             by_model.setdefault(entry.model, []).append(entry)
         for model, line in by_model.items():
             estimates = self._waits(model, line, at)
+            others = sum(not entry.behind for entry in line)
             for position, (entry, wait) in enumerate(zip(line, estimates, strict=True), start=1):
-                yield Moved(entry.ticket, position, round(wait, 1), len(line))
+                yield Moved(entry.ticket, position, round(wait, 1), len(line) if entry.behind else others)
 
     def _waits(self, model: str, line: Sequence[QueueEntry], at: float) -> list[float]:
         """How long each of a model's waiting requests still waits."""

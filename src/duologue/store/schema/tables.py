@@ -7,8 +7,6 @@ row of `users`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -23,34 +21,18 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
 )
-from sqlalchemy.types import TypeDecorator, UserDefinedType
+from sqlalchemy.types import UserDefinedType
 
-if TYPE_CHECKING:
-    from sqlalchemy import Dialect
+from duologue.store.schema.batch_tables import batches as batches
+from duologue.store.schema.batch_tables import stored_files as stored_files
+from duologue.store.schema.metadata import Plain as Plain
+from duologue.store.schema.metadata import metadata as metadata
 
-HEAD = "0012"
+HEAD = "0013"
 """The revision of this schema. Revisions are four-digit numbers, so that they can be compared as text."""
 
-metadata = MetaData(
-    naming_convention={
-        "ix": "%(table_name)s_by_%(column_0_N_name)s",
-        "uq": "%(table_name)s_%(column_0_N_name)s_key",
-        "fk": "%(table_name)s_%(column_0_N_name)s_fkey",
-        "pk": "%(table_name)s_pkey",
-    }
-)
 # SQLite counts a row's number only in a column that is exactly INTEGER.
 Number = BigInteger().with_variant(Integer, "sqlite")
-
-
-class Plain(TypeDecorator[str]):
-    """Text written by people or models. PostgreSQL cannot store NUL, so it is removed on every database."""
-
-    impl = Text
-    cache_ok = True
-
-    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
-        return value.replace("\0", "") if value else value
 
 
 def _named_values(table: str) -> Table:

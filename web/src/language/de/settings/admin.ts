@@ -77,6 +77,7 @@ export const admin: AdminWords = {
     audio_duplex: "Anruf",
     omni_duplex: "Anruf",
     speech: "Vorlesen",
+    batch: "Stapelauftrag",
     transcription: "Transkription",
   },
   keys: "Schlüssel und Nutzer",

@@ -78,6 +78,7 @@ const english = {
     omni_duplex: "call",
     speech: "speech",
     transcription: "transcription",
+    batch: "batch",
   } as Record<string, string>,
   keys: "Keys and users",
   keysDetail: "Who can use this server, and their roles.",

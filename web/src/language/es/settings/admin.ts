@@ -77,6 +77,7 @@ export const admin: AdminWords = {
     audio_duplex: "llamada",
     omni_duplex: "llamada",
     speech: "voz",
+    batch: "lote",
     transcription: "transcripción",
   },
   keys: "Claves y usuarios",

@@ -77,6 +77,7 @@ export const admin: AdminWords = {
     audio_duplex: "appel",
     omni_duplex: "appel",
     speech: "synthèse vocale",
+    batch: "lot",
     transcription: "transcription",
   },
   keys: "Clés et utilisateurs",

@@ -1,0 +1,256 @@
+"""The batches of this server: made, listed, cancelled, and carried out one after another, those of several users side by side.
+
+Owns which batches run, and that those of the last run of the server go on. A batch that runs is a `BatchRun`; `batch_routes` is the API.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import shutil
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.abc
+from msgspec.structs import replace
+
+from duologue.config.batches import BatchSettings
+from duologue.errors import BadRequest, Busy, NotFound, Problem, Unavailable, Unsupported
+from duologue.fair_lane import FairLane
+from duologue.gateway.batches.batch_run import BatchRun
+from duologue.gateway.batches.line_executor import LineExecutor
+from duologue.gateway.batches.result_files import ResultFiles
+from duologue.gateway.files.stored_files import StoredFiles
+from duologue.notifier import Notifier
+from duologue.threads import disk_io
+from duologue.values.batches.stored_batch import LineError, StoredBatch
+from duologue.wire.batches.batch_object import BatchBody
+from duologue.wire.validation_errors import shortened
+
+if TYPE_CHECKING:
+    from duologue.store.batches.batch_rows import BatchRows
+
+log = logging.getLogger(__name__)
+
+WINDOW_MS = 24 * 3_600_000
+"""How long a batch may take."""
+AT_A_TIME = 8
+"""Batches that run side by side, each of another user: what each reads ahead is in memory."""
+KEEP_MS = 90 * 24 * 3_600_000
+"""How long a batch that has ended is listed."""
+ROUND_S = 3600.0
+"""Seconds between two rounds over those."""
+AGAIN_S = 30.0
+"""Seconds after which a batch is tried again whose files or rows could not be written."""
+
+
+async def _at_once() -> None:
+    pass
+
+
+class BatchService:
+    """`run` serves until cancelled; before that there are no batches. `role_of` says what a user may do, None for one who may do nothing
+    any more; `now` gives milliseconds since 1970."""
+
+    def __init__(
+        self,
+        settings: BatchSettings,
+        folder: Path,
+        files: StoredFiles,
+        executor: LineExecutor,
+        *,
+        role_of: Callable[[str], str | None],
+        now: Callable[[], int],
+        again: float = AGAIN_S,
+    ) -> None:
+        self._settings, self._folder, self._files, self._executor = settings, folder, files, executor
+        self._role_of, self._now, self._again = role_of, now, again
+        self._lane = FairLane(settings.requests, patience=None)
+        self._rows: BatchRows | None = None
+        self._waiting: dict[str, StoredBatch] = {}
+        self._running: dict[str, BatchRun] = {}
+        self._news = Notifier()
+        files.in_use = self._inputs
+
+    @property
+    def rows(self) -> BatchRows:
+        if self._rows is None:
+            raise Unavailable("The server is starting. Try again in a moment.")
+        return self._rows
+
+    async def run(
+        self,
+        rows: BatchRows,
+        models_ready: Callable[[], Awaitable[None]] = _at_once,
+        *,
+        task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
+    ) -> None:
+        """Serve until cancelled. No batch runs until `models_ready` returns: its model may be one that this start still loads."""
+        self._waiting = {batch.id: batch for batch in await rows.running()}
+        await self._sweep()
+        self._rows = rows
+        task_status.started()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._forget_old)
+            await models_ready()
+            while True:
+                while (batch := self._next()) is not None:
+                    del self._waiting[batch.id]
+                    self._running[batch.id] = self._run_of(batch)
+                    tasks.start_soon(self._carry_out, batch.id)
+                await self._news.wait()
+
+    async def _sweep(self) -> None:
+        """Remove the results of batches that ended when the server did."""
+        try:
+            await disk_io(_remove_others, self._folder, set(self._waiting))
+        except (Problem, OSError) as error:
+            log.warning("the results of former batches were not looked through: %s", error)
+
+    async def _forget_old(self) -> None:
+        while True:
+            try:
+                await self.rows.forget(KEEP_MS)
+            except Problem as problem:
+                log.warning("old batches were not deleted: %s", problem.message)
+            await anyio.sleep(ROUND_S)
+
+    def _next(self) -> StoredBatch | None:
+        """The oldest batch that may run now: a user has one at a time. Ending a cancelled one is short, and never waits."""
+        users = {run.batch.user for run in self._running.values()}
+        for batch in self._waiting.values():
+            if batch.status == "cancelling":
+                return batch
+            if batch.user not in users and len(self._running) < AT_A_TIME:
+                return batch
+        return None
+
+    def _run_of(self, batch: StoredBatch) -> BatchRun:
+        return BatchRun(
+            batch,
+            self._settings,
+            self.rows,
+            self._files,
+            ResultFiles(self._folder / batch.id),
+            self._executor,
+            self._lane,
+            role_of=self._role_of,
+            now=self._now,
+        )
+
+    async def _carry_out(self, id: str) -> None:
+        run = self._running[id]
+        try:
+            await run.run()
+        except Problem as problem:
+            log.warning("batch %s is tried again in %g s: %s", id, self._again, problem.message)
+            await anyio.sleep(self._again)
+            self._waiting[id] = run.batch
+        except Exception:
+            log.exception("batch %s failed", id)
+            await self._give_up(run.batch)
+        del self._running[id]
+        self._news.notify()
+
+    async def _give_up(self, batch: StoredBatch) -> None:
+        """A bug in the server must not run for ever."""
+        error = LineError("internal_error", "An internal error occurred. The log has the details.")
+        times = {**batch.times, "failed": self._now()}
+        try:
+            await ResultFiles(self._folder / batch.id).remove()
+            await self.rows.save(replace(batch, status="failed", times=times, errors=(error,)))
+        except Problem as problem:
+            log.warning("batch %s could not be ended: %s", batch.id, problem.message)
+
+    def _inputs(self) -> set[str]:
+        """The files that batches still read."""
+        running = (run.batch for run in self._running.values())
+        return {batch.input_file for batch in (*self._waiting.values(), *running)}
+
+    # ---- what users do
+
+    async def create(self, user: str, body: BatchBody) -> StoredBatch:
+        """Make a batch. Raises BadRequest, Unsupported, Busy, Unavailable."""
+        rows = self.rows
+        if body.endpoint not in self._executor.paths:
+            known = ", ".join(self._executor.paths)
+            raise Unsupported(
+                f"A batch cannot have the endpoint {shortened(body.endpoint)}; there are {known}.",
+                param="endpoint",
+            )
+        try:
+            file = await self._files.get(user, body.input_file_id)
+        except NotFound as missing:
+            raise BadRequest(
+                "You have no stored file with this id.", code=missing.code, param="input_file_id"
+            ) from None
+        if file.purpose != "batch":
+            raise BadRequest(
+                f"The file was stored with the purpose {file.purpose}; a batch needs one with the purpose batch.",
+                param="input_file_id",
+            )
+        if await rows.count_running(user) >= self._settings.per_user:
+            raise Busy(
+                f"You have {self._settings.per_user} batches that have not ended, as many as one user may have (setting "
+                "batches.per_user). Wait for one, or cancel it.",
+                code="too_many_batches",
+            )
+        now = self._now()
+        batch = StoredBatch(
+            f"batch_{secrets.token_hex(16)}",
+            user,
+            body.endpoint,
+            file.id,
+            now,
+            now + WINDOW_MS,
+            metadata=dict(body.metadata),
+            keep_seconds=body.output_expires_after.seconds if body.output_expires_after else 0,
+        )
+        await rows.add(batch)
+        self._waiting[batch.id] = batch
+        self._news.notify()
+        return batch
+
+    async def get(self, user: str, id: str) -> StoredBatch:
+        """A batch, as far as it is. Raises NotFound, also for another user's."""
+        return self._current(await self.rows.get(user, id))
+
+    async def list(self, user: str, *, after: str, limit: int) -> list[StoredBatch]:
+        """Those of this user, the newest first. Raises NotFound for an unknown `after`."""
+        behind = await self.rows.get(user, after) if after else None
+        return [self._current(batch) for batch in await self.rows.of(user, after=behind, limit=limit)]
+
+    async def cancel(self, user: str, id: str) -> StoredBatch:
+        """Cancel a batch. Raises NotFound; Problem (`batch_ended`) for one that has ended or is about to."""
+        batch = await self.get(user, id)
+        if batch.status == "cancelling":
+            return batch
+        if batch.ended or batch.status == "finalizing":
+            raise Problem(
+                f"The batch cannot be cancelled any more: it is {batch.status}.",
+                code="batch_ended",
+                status=409,
+                param="batch_id",
+            )
+        if id in self._running:
+            await self._running[id].cancel()
+        elif id in self._waiting:
+            times = {**batch.times, "cancelling": self._now()}
+            self._waiting[id] = replace(batch, status="cancelling", times=times)
+            await self.rows.save(self._waiting[id])
+            self._news.notify()
+        return await self.get(user, id)
+
+    def _current(self, batch: StoredBatch) -> StoredBatch:
+        """What is known of a batch: of one that runs, more than its row tells."""
+        run = self._running.get(batch.id)
+        return batch if run is None or batch.ended else run.batch
+
+
+def _remove_others(folder: Path, known: set[str]) -> None:
+    if folder.is_dir():
+        for path in folder.iterdir():
+            if path.name.startswith("batch_") and path.name not in known:
+                shutil.rmtree(path, ignore_errors=True)

@@ -1,0 +1,1 @@
+"""Files that clients of the API store: `/v1/files`."""

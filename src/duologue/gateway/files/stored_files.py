@@ -1,0 +1,312 @@
+"""The files that clients of the API store: received, read, deleted, and removed when their time is over.
+
+Owns the folder of their bytes, each under its id, and how much of it one user may have. `file_routes` is the API; requests that name a
+file by its id (`media/references`) and batches read them here.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
+
+import anyio
+import anyio.abc
+from msgspec import Struct
+
+from duologue.config.batches import FileSettings
+from duologue.conversations.files.folder_access import in_folder
+from duologue.errors import NotFound, Problem, TooLarge, Unavailable
+from duologue.threads import disk_cleanup, disk_io
+from duologue.values.batches.stored_batch import FilePurpose, StoredFile
+
+if TYPE_CHECKING:
+    from duologue.store.batches.file_rows import FileRows
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+GIGABYTE = 10**9
+PIECE = 2**20
+"""Bytes that are read or written at a time."""
+DAY_MS = 24 * 3_600_000
+ROUND_S = 600.0
+"""Seconds between two rounds over files whose time is over."""
+LONGEST_NAME = 255
+PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
+
+
+class ArrivedFile(Struct, frozen=True):
+    """A file that has arrived whole. It is dropped unless it is kept."""
+
+    path: Path
+    size: int
+
+
+class StoredFiles:
+    """`run` serves until cancelled; before that there are no files. `limit_mb`: the largest file; `now` gives milliseconds since 1970."""
+
+    def __init__(
+        self, settings: FileSettings, folder: Path, *, limit_mb: int, now: Callable[[], int]
+    ) -> None:
+        self._settings, self._folder, self._limit_mb, self._now = settings, folder, limit_mb, now
+        self._incoming = folder / "incoming"
+        self._rows: FileRows | None = None
+        self._held: Counter[str] = Counter()
+        self.in_use: Callable[[], set[str]] = set
+        """The ids of files that must stay: the inputs of batches."""
+
+    @property
+    def rows(self) -> FileRows:
+        if self._rows is None:
+            raise Unavailable("The server is starting. Try again in a moment.")
+        return self._rows
+
+    async def run(
+        self, rows: FileRows, *, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+    ) -> None:
+        """Serve until cancelled."""
+        self._rows = rows
+        await self._sweep()
+        task_status.started()
+        while True:
+            await self.remove_expired()
+            await anyio.sleep(ROUND_S)
+
+    # ---- receiving
+
+    @asynccontextmanager
+    async def receiving(self, user: str, chunks: AsyncIterator[bytes]) -> AsyncIterator[ArrivedFile]:
+        """A file, written as it arrives; `keep` it before the context is left. Raises TooLarge, Unavailable."""
+        if await self.rows.count(user) >= self._settings.per_user:
+            raise TooLarge(
+                f"You have {self._settings.per_user:,} stored files, as many as one user may have (setting files.per_user). "
+                "Delete some first.",
+                code="storage_full",
+            )
+        used = await self.rows.usage(user)
+        path = self._incoming / secrets.token_hex(16)
+        size = 0
+        try:
+            file = await self._do(_create, path)
+            try:
+                async for piece in _pieces(chunks):
+                    size += len(piece)
+                    self.hold(user, len(piece))
+                    if size > self._limit_mb * 2**20:
+                        raise TooLarge(
+                            f"The file is larger than {self._limit_mb} MB; the setting limits.blob_mb raises the limit."
+                        )
+                    if used + self._held[user] > self._quota:
+                        raise self._full(used)
+                    await self._do(file.write, piece)
+                await self._do(_synced, file)
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await disk_cleanup(_closed, file)
+            yield ArrivedFile(path, size)
+        finally:
+            self.hold(user, -size)
+            with anyio.CancelScope(shield=True):
+                await disk_cleanup(_remove, path)
+
+    async def keep(
+        self, user: str, arrived: ArrivedFile, *, purpose: FilePurpose, name: str, seconds: int | None = None
+    ) -> StoredFile:
+        """Store a file that has arrived, for `seconds`, or as long as the settings say. Raises TooLarge, Unavailable."""
+        used = await self.rows.usage(user)
+        if used + self._held[user] > self._quota:
+            raise self._full(used)
+        file = self._row(new_file_id(), user, purpose, name, arrived.size, seconds)
+        # The file first: a row without one would be a broken promise. What has no row goes at the next start.
+        await self._do(_move, arrived.path, self.path(file.id))
+        await self.rows.add(file)
+        return file
+
+    async def adopt(self, id: str, user: str, path: Path, *, name: str, seconds: int | None) -> None:
+        """Store the results of a batch, which were written to `path`, under this id. It may be repeated after a crash at any point: the
+        row comes first, and the sweep at a start removes no file with a row. Raises NotFound where there is neither."""
+        if await self._do(path.exists):
+            size = (await self._do(path.stat)).st_size
+            await self.rows.add(self._row(id, user, "batch_output", name, size, seconds))
+            await self._do(_move, path, self.path(id))
+            return
+        await self.rows.get(user, id)
+
+    def _row(
+        self, id: str, user: str, purpose: FilePurpose, name: str, size: int, seconds: int | None
+    ) -> StoredFile:
+        now = self._now()
+        keep_ms = 0
+        if seconds:
+            keep_ms = seconds * 1000
+        elif purpose in ("batch", "batch_output"):
+            keep_ms = round(self._settings.batch_days * DAY_MS)
+        return StoredFile(id, user, purpose, _clean_name(name), size, now, now + keep_ms if keep_ms else 0)
+
+    # ---- how much
+
+    def hold(self, user: str, size: int) -> None:
+        """Count bytes of files that are still being written for this user, or no more."""
+        self._held[user] += size
+        self._held += Counter()  # drops the entries that are zero
+
+    async def is_full(self, user: str) -> bool:
+        """Whether this user's files, and those being written, take all that they may."""
+        return await self.rows.usage(user) + self._held[user] >= self._quota
+
+    @property
+    def _quota(self) -> int:
+        return round(self._settings.user_gb * GIGABYTE)
+
+    def _full(self, used: int) -> TooLarge:
+        return TooLarge(
+            f"Your stored files take {used / GIGABYTE:.3g} GB of {self._settings.user_gb:g} GB, so this one does not fit. "
+            "Delete some, or raise files.user_gb.",
+            code="storage_full",
+        )
+
+    # ---- what there is
+
+    def path(self, id: str) -> Path:
+        """Where the bytes of a file are. `id` comes from a row."""
+        return self._folder / id
+
+    async def get(self, user: str, id: str) -> StoredFile:
+        """Raises NotFound, also for another user's."""
+        return await self.rows.get(user, id)
+
+    async def read(self, user: str, id: str, most: int) -> tuple[str, bytes]:
+        """The name and the bytes of a file. Raises NotFound, and TooLarge for one of more than `most` bytes."""
+        file = await self.get(user, id)
+        if file.size > most:
+            raise TooLarge(
+                "The stored files of one request may have limits.body_mb together, as if they were in it; this one is too large."
+            )
+        return file.name, await self._do(self.path(id).read_bytes)
+
+    async def pieces(self, file: StoredFile) -> AsyncIterator[bytes]:
+        """The bytes, a megabyte at a time. Raises NotFound, Unavailable."""
+        start = 0
+        while start < file.size:
+            piece = await self._do(_read, self.path(file.id), start)
+            if not piece:
+                return
+            start += len(piece)
+            yield piece
+
+    async def delete(self, user: str, id: str) -> None:
+        """Raises NotFound; Problem (`file_in_use`) where a batch still reads it."""
+        file = await self.get(user, id)
+        if file.id in self.in_use():
+            raise Problem(
+                "A batch is reading this file. Cancel the batch first, or wait for its end.",
+                code="file_in_use",
+                status=409,
+            )
+        await self._remove(file)
+
+    async def _remove(self, file: StoredFile) -> None:
+        await self.rows.delete(file.id)
+        # What cannot be removed now has no row any more: the next start removes it.
+        await disk_cleanup(_remove, self.path(file.id))
+
+    # ---- what becomes of them
+
+    async def remove_expired(self) -> None:
+        """Delete the files whose time is over. Failures are logged and tried again in the next round."""
+        try:
+            for file in await self.rows.expired(without=self.in_use()):
+                await self._remove(file)
+        except Problem as problem:
+            log.warning("a round over the stored files was put off: %s", problem.message)
+
+    async def _sweep(self) -> None:
+        """Remove what uploads and deletions that were cut off left behind."""
+        try:
+            known = await self.rows.ids()
+            await disk_io(_sweep, self._folder, self._incoming, known)
+        except (Problem, OSError) as error:
+            log.warning("the stored files were not looked through: %s", error)
+
+    async def _do(
+        self, function: Callable[..., T], *args: object, run: Callable[..., Awaitable[T]] = disk_io
+    ) -> T:
+        missing = NotFound("The file no longer exists.", code="file_not_found")
+        return await in_folder(self._folder, missing, function, *args, run=run)
+
+
+def new_file_id() -> str:
+    """An id that nobody guesses; it is no key either: the owner is checked all the same."""
+    return f"file-{secrets.token_hex(16)}"
+
+
+async def _pieces(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The chunks, joined where they are small."""
+    waiting = bytearray()
+    async for chunk in chunks:
+        waiting += chunk
+        if len(waiting) >= PIECE:
+            yield bytes(waiting)
+            waiting.clear()
+    if waiting:
+        yield bytes(waiting)
+
+
+def _clean_name(name: str) -> str:
+    """A file's name without folders and invisible characters."""
+    name = "".join(character for character in name if character.isprintable())
+    return name.replace("\\", "/").rpartition("/")[2].strip()[:LONGEST_NAME] or "file"
+
+
+def _create(path: Path) -> BinaryIO:
+    path.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE), "wb")
+
+
+def _synced(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _closed(file: BinaryIO) -> None:
+    with suppress(OSError):
+        # Closing writes what is still buffered, which fails on a full disk.
+        file.close()
+
+
+def _move(path: Path, to: Path) -> None:
+    to.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+    path.replace(to)
+    # The rename is durable only when the folder is synced as well.
+    folder = os.open(to.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _read(path: Path, start: int) -> bytes:
+    with path.open("rb") as file:
+        file.seek(start)
+        return file.read(PIECE)
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        path.unlink(missing_ok=True)
+
+
+def _sweep(folder: Path, incoming: Path, known: set[str]) -> None:
+    if incoming.is_dir():
+        for path in incoming.iterdir():
+            _remove(path)
+    if folder.is_dir():
+        for path in folder.iterdir():
+            if path.is_file() and path.name.startswith("file-") and path.name not in known:
+                _remove(path)

@@ -1,0 +1,1 @@
+"""Stored files and batches, as the database has them."""

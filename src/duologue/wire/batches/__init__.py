@@ -1,0 +1,1 @@
+"""OpenAI's files and batches: their bodies, and the lines of a batch's input and results."""

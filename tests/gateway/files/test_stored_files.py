@@ -1,0 +1,178 @@
+"""Stored files: received as they arrive, within what a user may have, and removed when their time is over."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from tests.support.store_fixtures import Clock, clock, memory
+
+from duologue.config.batches import FileSettings
+from duologue.errors import NotFound, Problem, TooLarge, Unavailable
+from duologue.gateway.files.stored_files import DAY_MS, StoredFiles
+from duologue.store.batches.file_rows import FileRows
+from duologue.store.database import Database
+from duologue.values.batches.stored_batch import FilePurpose, StoredFile
+
+__all__ = ["clock", "memory"]
+pytestmark = pytest.mark.anyio
+
+Open = Callable[..., AbstractAsyncContextManager[StoredFiles]]
+
+
+@pytest.fixture
+def opened(memory: Database, clock: Clock, tmp_path: Path) -> Open:
+    @asynccontextmanager
+    async def opening(**settings: Any) -> AsyncIterator[StoredFiles]:
+        files = StoredFiles(FileSettings(**settings), tmp_path / "files", limit_mb=1, now=clock)
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(files.run, FileRows(memory, clock))
+            yield files
+            tasks.cancel_scope.cancel()
+
+    return opening
+
+
+async def chunks(*data: bytes) -> AsyncIterator[bytes]:
+    for piece in data:
+        yield piece
+
+
+async def kept(
+    files: StoredFiles,
+    data: bytes = b"words",
+    user: str = "ada",
+    purpose: FilePurpose = "user_data",
+    name: str = "a.txt",
+    **more: Any,
+) -> StoredFile:
+    async with files.receiving(user, chunks(data)) as arrived:
+        return await files.keep(user, arrived, purpose=purpose, name=name, **more)
+
+
+def on_disk(files: StoredFiles) -> list[str]:
+    folder = files.path("x").parent
+    return sorted(path.name for path in folder.rglob("*") if path.is_file())
+
+
+async def test_a_file_is_its_owners_alone(opened):
+    async with opened() as files:
+        file = await kept(files, b"some words", name="folder/notes\n.txt")
+        assert (file.name, file.size, file.expires) == ("notes.txt", 10, 0)
+        assert files.path(file.id).stat().st_mode & 0o777 == 0o600
+        assert await files.read("ada", file.id, 100) == ("notes.txt", b"some words")
+        assert [piece async for piece in files.pieces(file)] == [b"some words"]
+        for reach in (
+            files.get("ben", file.id),
+            files.read("ben", file.id, 100),
+            files.delete("ben", file.id),
+        ):
+            with pytest.raises(NotFound):
+                await reach
+        with pytest.raises(TooLarge):
+            await files.read("ada", file.id, 9)
+        await files.delete("ada", file.id)
+        assert on_disk(files) == []
+
+
+async def test_nothing_stays_of_a_file_that_was_not_kept(opened):
+    async with opened() as files:
+        async with files.receiving("ada", chunks(b"a", b"b")) as arrived:
+            assert arrived.size == 2
+        with pytest.raises(TooLarge, match=r"limits\.blob_mb"):
+            await kept(files, bytes(2**20 + 1))
+        assert on_disk(files) == []
+        assert await files.rows.usage("ada") == 0
+
+
+async def test_a_user_has_so_much_room_and_so_many_files(opened):
+    async with opened(user_gb=0.000001) as files:
+        await kept(files, bytes(600))
+        with pytest.raises(TooLarge) as caught:
+            await kept(files, bytes(600))
+        assert caught.value.code == "storage_full"
+        assert not await files.is_full("ada")
+        files.hold("ada", 400)
+        assert await files.is_full("ada"), "what is being written counts"
+        files.hold("ada", -400)
+        await kept(files, bytes(600), user="ben")
+    async with opened(per_user=1) as files:
+        with pytest.raises(TooLarge, match=r"files\.per_user"):
+            await kept(files, b"", user="ada")
+
+
+async def test_two_files_that_arrive_together_share_the_room(opened):
+    async with opened(user_gb=0.000001) as files, files.receiving("ada", chunks(bytes(600))) as first:
+        with pytest.raises(TooLarge):
+            await kept(files, bytes(600))
+        await files.keep("ada", first, purpose="vision", name="a")
+
+
+async def test_files_of_batches_are_deleted_after_a_while_and_others_when_they_say(opened, clock):
+    async with opened(batch_days=2) as files:
+        batch = await kept(files, purpose="batch")
+        assert batch.expires == clock() + 2 * DAY_MS
+        short = await kept(files, seconds=3600)
+        assert short.expires == clock() + 3_600_000
+        stays = await kept(files)
+        clock.forward(3_600_000)
+        with pytest.raises(NotFound):
+            await files.get("ada", short.id)
+        clock.forward(2 * DAY_MS)
+        files.in_use = lambda: {batch.id}
+        with pytest.raises(NotFound):
+            await files.delete("ada", batch.id)
+        await files.remove_expired()
+        assert on_disk(files) == sorted([batch.id, stays.id]), "a batch still reads one"
+
+
+async def test_a_file_that_a_batch_reads_cannot_be_deleted(opened):
+    async with opened() as files:
+        file = await kept(files, purpose="batch")
+        files.in_use = lambda: {file.id}
+        with pytest.raises(Problem) as caught:
+            await files.delete("ada", file.id)
+        assert (caught.value.code, caught.value.status) == ("file_in_use", 409)
+
+
+async def test_results_are_adopted_however_often_it_is_tried(opened, tmp_path):
+    written = tmp_path / "output.jsonl"
+    async with opened() as files:
+        with pytest.raises(NotFound):
+            await files.adopt("file-1", "ada", written, name="a", seconds=None)
+        for _ in range(2):
+            written.write_bytes(b"{}\n")
+            await files.adopt("file-1", "ada", written, name="a.jsonl", seconds=3600)
+        await files.adopt("file-1", "ada", written, name="a.jsonl", seconds=3600)
+        assert await files.read("ada", "file-1", 100) == ("a.jsonl", b"{}\n")
+        assert (await files.get("ada", "file-1")).purpose == "batch_output"
+
+
+async def test_a_start_removes_what_a_killed_server_left(opened, tmp_path):
+    folder = tmp_path / "files"
+    (folder / "incoming").mkdir(parents=True)
+    (folder / "incoming" / "half").write_bytes(b"half")
+    (folder / "file-unknown").write_bytes(b"without a row")
+    async with opened() as files:
+        assert on_disk(files) == []
+        file = await kept(files)
+    async with opened() as files:
+        assert on_disk(files) == [file.id]
+
+
+async def test_a_file_that_is_gone_from_the_disk_is_not_found(opened):
+    async with opened() as files:
+        file = await kept(files)
+        files.path(file.id).unlink()
+        with pytest.raises(NotFound):
+            await files.read("ada", file.id, 100)
+
+
+async def test_before_the_database_is_open_there_are_none(tmp_path):
+    files = StoredFiles(FileSettings(), tmp_path, limit_mb=1, now=lambda: 0)
+    with pytest.raises(Unavailable):
+        await files.get("ada", "file-1")
