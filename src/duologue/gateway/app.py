@@ -53,6 +53,7 @@ from duologue.gateway.middleware.message_limit import MessageLimit
 from duologue.gateway.middleware.stream_limit import StreamLimit
 from duologue.gateway.models.loader import ProbeHardware
 from duologue.gateway.models.registry import ModelRegistry
+from duologue.gateway.models.requested.load_rules import may_load
 from duologue.gateway.models.requested_models import RequestedModels
 from duologue.gateway.models.service import ModelService
 from duologue.gateway.presets import preset_routes
@@ -136,8 +137,7 @@ class Gateway:
         )
         self.metrics_history = MetricsHistory(time.time())
         generator = Generator(self.pool, observe=self._observe, wrote=self.metrics_history.wrote)
-        self.models = ModelRegistry(self.pool.cards, settings.aliases, self.pool.find)
-        self.requested_models = RequestedModels(self.models)
+        self.models = ModelRegistry(self.pool.cards, settings.all_aliases, self.pool.find)
         self.voice = self._voice_pool()
         self.library = VoiceLibrary(settings.limits.voices)
         self.avatars = AvatarLibrary(settings.limits.avatars, LookCatalogue())
@@ -178,11 +178,26 @@ class Gateway:
             on_change=self._models_changed,
             list_cards=list_cards,
         )
+        self.requested_models = RequestedModels(
+            self.models,
+            self.model_service.available.all,
+            self.model_service.for_requests,
+            self._may_load_by_request,
+        )
         self.upstreams = UpstreamService(settings, self.pool)
         self._settled = anyio.Event()
         self.service: Service | None = None
         self.tls: ssl.SSLContext | None = None
         self.app = self._application()
+
+    def _may_load_by_request(self, user: str) -> bool:
+        account = self.keys.account(user)
+        return may_load(
+            self.settings.loading.by_request,
+            user=user,
+            name=account.name if account else "",
+            is_admin=self.keys.is_admin(user),
+        )
 
     def _features(self) -> dict[str, bool]:
         """What else users may do. A model that holds calls by itself needs no voice worker."""
@@ -396,6 +411,7 @@ class Gateway:
                 timeouts=settings.chat,
                 call_services=self.call_services,
                 apps=self.apps,
+                requested=self.requested_models,
                 **shared,
             )
         )

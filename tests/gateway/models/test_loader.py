@@ -46,7 +46,7 @@ class Pool(StandIn):
     def load_spec(self, name):
         return self.added[int(name.removeprefix("worker_")) - 1]
 
-    async def remove(self, name):
+    async def remove(self, name, failure=None):
         await anyio.lowlevel.checkpoint()
         del self.workers[name]
         self.removed.append(name)

@@ -28,6 +28,7 @@ from duologue.gateway.models.downloads import Download, Downloads
 from duologue.gateway.models.loader import Loader, LoadRequest, ProbeHardware, repeated
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.models.remembered import RememberedModels
+from duologue.gateway.models.requested.inline_loads import InlineLoads
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.workers.load_specs import ListCards
 from duologue.http.event_log import EventLog, EventNumbers
@@ -72,7 +73,11 @@ class ModelService:
         self._remembering = anyio.Event()
         self.available = AvailableModels(settings, configured)
         self.remembered = RememberedModels(pool.prefer)
-        self.loader = Loader(pool, self.available, probe_hardware, self.remembered, list_cards)
+        loading = settings.loading
+        self.loader = Loader(
+            pool, self.available, probe_hardware, self.remembered, list_cards, grace=loading.drain_s
+        )
+        self.for_requests = InlineLoads(self.loader, pool, limit=loading.waiting, patience=loading.room_s)
         self.for_chats = ChatModels(self, models, may_load)
         self.events: EventLog[ModelEvent] = EventLog(
             EventNumbers(time.time_ns() // 1_000_000), reset=READ_AGAIN
@@ -113,7 +118,8 @@ class ModelService:
         self._pool_notifier.notify()
         workers = self._pool.workers.values()
         states: list[tuple[object, ...]] = [
-            (status.worker, status.state, status.detail, status.models, status.warning) for status in workers
+            (status.worker, status.state, status.detail, status.models, status.warning, status.draining)
+            for status in workers
         ]
         progress = {status.worker: status.progress for status in workers if status.progress is not None}
         if states != self._states:
@@ -200,11 +206,13 @@ class ModelService:
         async with anyio.create_task_group() as tasks:
             await tasks.start(self.loader.run)
             await tasks.start(self.downloads.run)
+            await tasks.start(self.for_requests.run)
             task_status.started()
 
     def close(self) -> None:
         """Accept nothing new and end what is running: the server shuts down."""
         self.downloads.close()
+        self.for_requests.close()
         self.loader.close()
         self.events.close()
 
