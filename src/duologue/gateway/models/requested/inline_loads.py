@@ -193,19 +193,19 @@ class InlineLoads:
         return False
 
     def _removable(self) -> list[LoadedModel]:
-        """The models that requests had loaded. Only those that are ready: what is still loading has no memory yet that counts."""
-        models: dict[str, LoadedModel] = {}
+        """The models that requests had loaded, and those that are being unloaded anyhow."""
+        models: list[LoadedModel] = []
         scheduler, now = self._pool.scheduler, self._pool.now()
         for status in self._pool.workers.values():
-            if not status.by_request or status.draining or status.state != "ready" or status.card is None:
+            if not (status.by_request or status.draining) or status.state != "ready" or status.card is None:
                 continue
             lent, used = scheduler.last_use(status.worker)
             asked = max(self._asked.get(name, float("-inf")) for name in (status.model, status.card.name))
             claimed = asked > lent and now - asked < CLAIM
-            busy = claimed or scheduler.is_wanted(status.worker)
+            busy = status.draining or claimed or scheduler.is_wanted(status.worker)
             size = memory_needed(status.card.size)
-            models[status.model] = LoadedModel(status.model, size, busy, max(asked, used))
-        return list(models.values())
+            models.append(LoadedModel(status.model, size, busy, max(asked, used)))
+        return models
 
 
 def _no_room(short: Shortage, *, busy: bool) -> Problem:
