@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ def put(folder: Path, name: str, seed: int = 7) -> Path:
 
 
 @pytest.fixture(scope="module")
-def tiny(lasting, tmp_path_factory) -> Iterator[Any]:
+def tiny(lasting, tmp_path_factory) -> Any:
     """A server with one tiny model that is loaded and another that is only on the disk."""
     folder = tmp_path_factory.mktemp("models")
     settings = folder / "duologue.yaml"
@@ -36,7 +35,7 @@ def tiny(lasting, tmp_path_factory) -> Iterator[Any]:
     )
     server = lasting("--config", str(settings), "--alias", "gpt-4*=first")
     put(server.data / "models", SECOND, seed=8)
-    yield server.ready()
+    return server.ready()
 
 
 def listed(server) -> dict[str, dict[str, Any]]:
@@ -49,7 +48,7 @@ def unload(server, name: str, **more: Any) -> None:
 
 
 @pytest.fixture
-def unloaded(tiny) -> Iterator[Any]:
+def unloaded(tiny) -> Any:
     """The server, with the second model not loaded."""
     if listed(tiny)[SECOND]["status"]["value"] != "unloaded":
         unload(tiny, SECOND)
@@ -88,9 +87,7 @@ def test_requests_that_name_it_at_the_same_time_wait_for_one_load(unloaded):
 
     def ask() -> None:
         body = {"model": "other:1b", "messages": HELLO, "max_tokens": 2}
-        answers.append(
-            httpx.post(f"{unloaded.url}/v1/chat/completions", json=body, timeout=60).status_code
-        )
+        answers.append(httpx.post(f"{unloaded.url}/v1/chat/completions", json=body, timeout=60).status_code)
 
     threads = [threading.Thread(target=ask) for _ in range(4)]
     for thread in threads:

@@ -244,13 +244,8 @@ def serve(
         supervisor.unwatched()
     from duologue.gateway.server import serve as run
 
-    run(
-        settings,
-        announce=_announce(supervisor),
-        probe_hardware=_look,
-        list_cards=_list_cards,
-        supervisor=supervisor,
-    )
+    announce = _announce(supervisor)
+    run(settings, announce=announce, probe_hardware=_look, list_cards=_list_cards, supervisor=supervisor)
 
 
 @app.command(hidden=True)

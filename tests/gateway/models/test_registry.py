@@ -133,7 +133,9 @@ def test_a_model_that_still_loads_is_not_judged() -> None:
 
 
 def test_a_name_as_other_servers_write_it_means_a_loaded_model() -> None:
-    known = ModelRegistry(lambda: (MINI, msgspec.structs.replace(LARGE, name="Big-4B-Q4_K_M")), {"gpt": "mini"})
+    known = ModelRegistry(
+        lambda: (MINI, msgspec.structs.replace(LARGE, name="Big-4B-Q4_K_M")), {"gpt": "mini"}
+    )
     assert known.resolve("mini:latest") is MINI
     assert known.resolve("GPT") is MINI
     assert known.resolve("big:4b").name == "Big-4B-Q4_K_M"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from duologue.gateway.models.requested.load_rules import LoadedModel, Room, make_room, may_load
+from duologue.gateway.models.requested.load_rules import RemovableModel, Room, make_room, may_load
 
 
 @pytest.mark.parametrize(
@@ -24,8 +24,8 @@ def test_who_may_load(allowed: tuple[str, ...], is_admin: bool, may: bool) -> No
     assert may_load(allowed, user="u_1", name="anna", is_admin=is_admin) is may
 
 
-def loaded(name: str, used: float, *, size: int = 10, busy: bool = False) -> LoadedModel:
-    return LoadedModel(name, size, busy, used)
+def loaded(name: str, used: float, *, size: int = 10, busy: bool = False) -> RemovableModel:
+    return RemovableModel(name, size, busy, used)
 
 
 def test_with_memory_enough_nothing_is_unloaded() -> None:

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from duologue.errors import EngineFailed, ModelNotFound, Problem, QueueFull, Unavailable
 from duologue.gateway.models.loader import Loader, LoadRequest, Shortage
-from duologue.gateway.models.requested.load_rules import LoadedModel, make_room
+from duologue.gateway.models.requested.load_rules import RemovableModel, make_room
 from duologue.gateway.scheduling.pool import Pool
 from duologue.models.fit import memory_needed
 from duologue.models.hub.repository import gigabytes
@@ -192,9 +192,9 @@ class InlineLoads:
             await self._pool.slot_released()
         return False
 
-    def _removable(self) -> list[LoadedModel]:
+    def _removable(self) -> list[RemovableModel]:
         """The models that requests had loaded, and those that are being unloaded anyhow."""
-        models: list[LoadedModel] = []
+        models: list[RemovableModel] = []
         scheduler, now = self._pool.scheduler, self._pool.now()
         for status in self._pool.workers.values():
             if not (status.by_request or status.draining) or status.state != "ready" or status.card is None:
@@ -204,7 +204,7 @@ class InlineLoads:
             claimed = asked > lent and now - asked < CLAIM
             busy = status.draining or claimed or scheduler.is_wanted(status.worker)
             size = memory_needed(status.card.size)
-            models.append(LoadedModel(status.model, size, busy, max(asked, used)))
+            models.append(RemovableModel(status.model, size, busy, max(asked, used)))
         return models
 
 

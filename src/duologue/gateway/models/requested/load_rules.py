@@ -19,7 +19,7 @@ def may_load(allowed: Sequence[str], *, user: str, name: str, is_admin: bool) ->
     return EVERYONE in allowed or (ADMINS in allowed and is_admin) or bool({user, name} & set(allowed))
 
 
-class LoadedModel(Struct, frozen=True):
+class RemovableModel(Struct, frozen=True):
     """A model in memory: the bytes that unloading it gives back, whether something runs on it or waits for it, and when it was last used
     (seconds, any origin)."""
 
@@ -38,7 +38,7 @@ class Room(Struct, frozen=True):
     wait: bool = False
 
 
-def make_room(missing: int, loaded: Iterable[LoadedModel]) -> Room:
+def make_room(missing: int, loaded: Iterable[RemovableModel]) -> Room:
     """Which of the models that requests had loaded make room, the least recently used first and no more than needed. Nothing is unloaded
     where that would not be enough: a model that is unloaded for nothing is missed later."""
     if missing <= 0:
