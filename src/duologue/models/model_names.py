@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -85,6 +86,7 @@ def _plain(name: str) -> str:
     return name.strip().lower().removesuffix(LATEST).removesuffix(SUFFIX)
 
 
+@lru_cache(4096)
 def _words(name: str) -> str:
     """The words of a name, each after a hyphen; of a reference to a hub those of the repository and what is after the colon."""
     plain = _plain(name)

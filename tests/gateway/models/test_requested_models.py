@@ -42,6 +42,10 @@ class Loads(StandIn):
     def is_coming(self, model: str) -> bool:
         return model in self.coming
 
+    @property
+    def are_any(self) -> bool:
+        return self.is_loading or bool(self.begun | self.coming)
+
     def is_begun(self, model: str) -> bool:
         return model in self.begun | self.coming
 

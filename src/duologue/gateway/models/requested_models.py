@@ -85,15 +85,17 @@ class RequestedModels:
         loads = self._loads
         if loads is None:
             return None
+        may_load = self._may_load(user)
         known = [KnownName(card.name) for card in self._models.cards()]
-        known += [KnownName(model.name, model.names) for model in await disk_io(self._available)]
+        if may_load or loads.are_any:
+            known += [KnownName(model.name, model.names) for model in await disk_io(self._available)]
         found = find_similar(name, known)
         if not found:
             return None
         card = self._models.find(found)
         if card is not None and not loads.is_coming(found):
             return card
-        if card is None and not loads.is_begun(found) and not self._may_load(user):
+        if card is None and not loads.is_begun(found) and not may_load:
             return None
         await loads.loaded(found)
         if (card := self._models.find(found)) is None:

@@ -102,6 +102,11 @@ class InlineLoads:
         """Whether any model is being loaded."""
         return bool(self._loader.loading)
 
+    @property
+    def are_any(self) -> bool:
+        """Whether any model is being loaded, or waits for its turn."""
+        return self.is_loading or bool(self._arrivals)
+
     async def loaded(self, model: str) -> None:
         """Return when this model is ready. Raises what loading raises, QueueFull when too many wait, Unavailable where no room could be
         made in time."""
