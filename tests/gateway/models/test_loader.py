@@ -13,7 +13,7 @@ from tests.support.tiny_model import TinyModel, write_tiny_model
 from duologue.config import load as read_settings
 from duologue.errors import ModelNotFound, Problem, Unavailable
 from duologue.gateway.models.available import AvailableModels, Sizes
-from duologue.gateway.models.loader import Load, Loader, LoadRequest, LoadState, repeated
+from duologue.gateway.models.loader import Load, Loader, LoadRequest, LoadState, Shortage, repeated
 from duologue.gateway.models.remembered import RememberedModels
 from duologue.gateway.workers.load_specs import load_specs
 from duologue.gateway.workers.worker_status import WorkerStatus
@@ -436,3 +436,19 @@ async def test_the_shortage_of_a_model_is_what_it_needs_and_what_is_free(bench):
     assert (await bench.loader.shortage("tiny")).missing == 0
     with pytest.raises(ModelNotFound):
         await bench.loader.shortage("nobody")
+
+
+async def test_before_a_load_is_refused_for_lack_of_memory_others_may_give_way(bench):
+    bench.memory = 10
+    asked: list[str] = []
+
+    async def give_way(short: Shortage) -> bool:
+        asked.append(short.name)
+        bench.memory = 10**12 * len(asked)
+        return True
+
+    bench.loader.give_way = give_way
+    load = await bench.loader.load(LoadRequest("tiny"))
+    bench.becomes(load.worker, "ready")
+    await load.done()
+    assert asked == ["tiny"]

@@ -8,7 +8,7 @@ model is not loaded, and the start of the server call this.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -42,6 +42,10 @@ ProbeHardware = Callable[[Path, Iterable[int]], tuple[Hardware, str]]
 """Measures this machine: numbers, and a line for people. Arguments: the folder of the models, and the worker processes, whose
 memory counts as used. Blocks."""
 Stage = Literal["starting", "loading", "ready"]
+
+
+async def _nobody_gives_way(short: Shortage) -> bool:
+    return False
 
 
 class LoadRequest(Struct, frozen=True):
@@ -160,6 +164,8 @@ class Loader:
         self._available = available
         self._probe_hardware = probe_hardware
         self._list_cards = list_cards
+        self.give_way: Callable[[Shortage], Awaitable[bool]] = _nobody_gives_way
+        """Asked before a load is refused for lack of memory: unloads what may be unloaded for it. Gives whether it unloaded something."""
         self._loading = ""
         """The name of the model that is being loaded."""
         self._current: Load | None = None
@@ -317,6 +323,8 @@ class Loader:
         """Raises Problem `not_enough_memory`."""
         freed = sum(status.card.size for status in replaced if status.card is not None)
         short = await self._shortage(name, prepared, freed)
+        if short.missing and await self.give_way(short):
+            short = await self._shortage(name, prepared, freed)
         if short.missing:
             raise Problem(
                 f"{name} needs about {gigabytes(short.needed)} of memory, but only {gigabytes(short.free)} are free. Unload another "

@@ -78,6 +78,7 @@ class ModelService:
             pool, self.available, probe_hardware, self.remembered, list_cards, grace=loading.drain_s
         )
         self.for_requests = InlineLoads(self.loader, pool, limit=loading.waiting, patience=loading.room_s)
+        self.loader.give_way = self.for_requests.give_way
         self.for_chats = ChatModels(self, models, may_load)
         self.events: EventLog[ModelEvent] = EventLog(
             EventNumbers(time.time_ns() // 1_000_000), reset=READ_AGAIN

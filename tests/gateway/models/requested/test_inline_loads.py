@@ -273,3 +273,12 @@ async def test_closing_refuses_who_waits(machine, loads):
     with pytest.raises(Problem) as met:
         await loads.loaded("b")
     assert [*codes, met.value.code] == ["server_stopping"] * 2
+
+
+async def test_what_requests_had_loaded_gives_way_to_what_is_chosen(machine, loads):
+    machine.free = memory_needed(machine.size)
+    machine.has("b")
+    short = Shortage("chosen", memory_needed(machine.size), machine.free)
+    assert await loads.give_way(short)
+    assert machine.unloaded == ["b"]
+    assert not await loads.give_way(short)

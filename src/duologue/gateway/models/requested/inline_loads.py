@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from duologue.errors import EngineFailed, ModelNotFound, Problem, QueueFull, Unavailable
 from duologue.gateway.models.loader import Loader, LoadRequest, Shortage
-from duologue.gateway.models.requested.load_rules import RemovableModel, make_room
+from duologue.gateway.models.requested.load_rules import RemovableModel, Room, make_room
 from duologue.gateway.scheduling.pool import Pool
 from duologue.models.fit import memory_needed
 from duologue.models.hub.repository import gigabytes
@@ -184,10 +184,7 @@ class InlineLoads:
         """Whether there is room now; if not, something was done about it, or time has passed. Raises Problem `not_enough_memory`."""
         short = await self._loader.shortage(model)
         room = make_room(short.missing, self._removable())
-        for name in room.unload:
-            log.info("%s is unloaded to make room for %s", name, model)
-            with suppress(ModelNotFound):  # an admin was faster
-                await self._loader.unload(name, drain=True)
+        await self._unload(room, model)
         if room.enough:
             return not room.unload  # if something was unloaded, what is free is measured again
         left = deadline - self._pool.now()
@@ -196,6 +193,18 @@ class InlineLoads:
         with anyio.move_on_after(min(left, LOOK_AGAIN)):
             await self._pool.slot_released()
         return False
+
+    async def give_way(self, short: Shortage) -> bool:
+        """Unload models that requests had loaded for one that an admin or a chat loads, if that is enough. Gives whether it did."""
+        room = make_room(short.missing, self._removable())
+        await self._unload(room, short.name)
+        return bool(room.unload)
+
+    async def _unload(self, room: Room, model: str) -> None:
+        for name in room.unload:
+            log.info("%s is unloaded to make room for %s", name, model)
+            with suppress(ModelNotFound):  # an admin was faster
+                await self._loader.unload(name, drain=True)
 
     def _removable(self) -> list[RemovableModel]:
         """The models that requests had loaded, and those that are being unloaded anyhow."""
