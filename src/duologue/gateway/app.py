@@ -53,8 +53,6 @@ from duologue.gateway.middleware.message_limit import MessageLimit
 from duologue.gateway.middleware.stream_limit import StreamLimit
 from duologue.gateway.models.loader import ProbeHardware
 from duologue.gateway.models.registry import ModelRegistry
-from duologue.gateway.models.requested.load_rules import may_load
-from duologue.gateway.models.requested_models import RequestedModels
 from duologue.gateway.models.service import ModelService
 from duologue.gateway.presets import preset_routes
 from duologue.gateway.presets.voice_samples import VoiceSamples
@@ -178,26 +176,12 @@ class Gateway:
             on_change=self._models_changed,
             list_cards=list_cards,
         )
-        self.requested_models = RequestedModels(
-            self.models,
-            self.model_service.available.all,
-            self.model_service.for_requests,
-            self._may_load_by_request,
-        )
+        self.requested_models = self.model_service.requested_by(self.keys)
         self.upstreams = UpstreamService(settings, self.pool)
         self._settled = anyio.Event()
         self.service: Service | None = None
         self.tls: ssl.SSLContext | None = None
         self.app = self._application()
-
-    def _may_load_by_request(self, user: str) -> bool:
-        account = self.keys.account(user)
-        return may_load(
-            self.settings.loading.by_request,
-            user=user,
-            name=account.name if account else "",
-            is_admin=self.keys.is_admin(user),
-        )
 
     def _features(self) -> dict[str, bool]:
         """What else users may do. A model that holds calls by itself needs no voice worker."""

@@ -18,6 +18,7 @@ from fastapi import APIRouter
 
 from duologue.config import Settings
 from duologue.errors import Problem
+from duologue.gateway.auth.keys import Keys
 from duologue.gateway.models import api_routes, v1_routes
 from duologue.gateway.models.api_routes import READ_AGAIN, ModelEvent
 from duologue.gateway.models.available import AvailableModels
@@ -29,6 +30,8 @@ from duologue.gateway.models.loader import Loader, LoadRequest, ProbeHardware, r
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.models.remembered import RememberedModels
 from duologue.gateway.models.requested.inline_loads import InlineLoads
+from duologue.gateway.models.requested.load_rules import may_load
+from duologue.gateway.models.requested_models import RequestedModels
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.workers.load_specs import ListCards
 from duologue.http.event_log import EventLog, EventNumbers
@@ -74,6 +77,7 @@ class ModelService:
         self.available = AvailableModels(settings, configured)
         self.remembered = RememberedModels(pool.prefer)
         loading = settings.loading
+        self._by_request = loading.by_request
         self.loader = Loader(
             pool, self.available, probe_hardware, self.remembered, list_cards, grace=loading.drain_s
         )
@@ -112,6 +116,16 @@ class ModelService:
                 models=self._models,
             ),
         )
+
+    def requested_by(self, keys: Keys) -> RequestedModels:
+        """What resolves the models that requests name. `keys` knows the users, for who may have one loaded."""
+
+        def may(user: str) -> bool:
+            account = keys.account(user)
+            name = account.name if account else ""
+            return may_load(self._by_request, user=user, name=name, is_admin=keys.is_admin(user))
+
+        return RequestedModels(self._models, self.available.all, self.for_requests, may)
 
     def publish_changes(self) -> None:
         """Something changed in the pool: publish what readers of the events need to know."""
