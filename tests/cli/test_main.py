@@ -93,6 +93,13 @@ def test_flags_win_over_the_environment_and_the_file(run, served, monkeypatch, t
     assert (settings.base_path, settings.proxies) == ("/talk", ("10.0.0.1",))
 
 
+def test_aliases_are_given_one_by_one(run, served):
+    assert run("serve", "--alias", "gpt-4.1=mini", "--alias", "*=")[0] == 0
+    assert served[0].aliases == {"gpt-4.1": "mini", "*": ""}
+    code, _, errors = run("serve", "--alias", "gpt-4.1")
+    assert (code, errors) == (1, "duologue: --alias: 'gpt-4.1' must be NAME=VALUE.\n")
+
+
 def test_flags_not_given_change_nothing(run, served, monkeypatch):
     monkeypatch.setenv("DUOLOGUE_INSECURE_HTTP", "yes")
     monkeypatch.setenv("DUOLOGUE_UI", "no")

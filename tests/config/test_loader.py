@@ -132,3 +132,37 @@ def test_a_remote_worker_needs_an_upstream():
 def test_two_workers_cannot_share_a_name():
     with pytest.raises(StartFailed, match="Two workers are named a"):
         load(None, {"DUOLOGUE_WORKERS": "[{name: a}, {name: a}]"}, {})
+
+
+def test_aliases_come_as_pairs_as_json_and_one_by_one_and_flags_add_to_them(tmp_path):
+    file = write(tmp_path / "a.yaml", "aliases: {one: a, two: b}\n")
+    for text in ("gpt-4.1=m, *=n,", '{"gpt-4.1": "m", "*": "n"}'):
+        assert load(file, {"DUOLOGUE_ALIASES": text}, {}).aliases == {"gpt-4.1": "m", "*": "n"}
+    settings = load(file, {}, {"aliases": {"two": "c", "gpt-4.1": "m"}})
+    assert settings.aliases == {"one": "a", "two": "c", "gpt-4.1": "m"}
+    with pytest.raises(StartFailed, match="'gpt' must be NAME=VALUE"):
+        load(file, {"DUOLOGUE_ALIASES": "gpt"}, {})
+
+
+def test_who_may_load_is_one_word_or_several(tmp_path):
+    assert load(None, {}, {}).loading.by_request == ("admins",)
+    for text, expected in (
+        ("off", ("off",)),
+        ("everyone", ("everyone",)),
+        ("[admins, anna]", ("admins", "anna")),
+    ):
+        file = write(tmp_path / "a.yaml", f"loading: {{by_request: {text}}}\n")
+        assert load(file, {}, {}).loading.by_request == expected
+    variable = {"DUOLOGUE_LOADING__BY_REQUEST": "admins,anna"}
+    assert load(None, variable, {}).loading.by_request == ("admins", "anna")
+
+
+def test_an_unknown_setting_of_a_model_is_named_with_the_nearest(tmp_path):
+    file = write(tmp_path / "a.yaml", "models:\n  Qwen3-4B.Q4:\n    contxt: 5\n")
+    with pytest.raises(StartFailed) as met:
+        load(file, {}, {})
+    assert met.value.message.startswith("Unknown setting models.Qwen3-4B.Q4.contxt")
+    assert "Did you mean models.Qwen3-4B.Q4.context?" in met.value.message
+    file = write(tmp_path / "a.yaml", "models:\n  tiny:\n    slots: 0\n")
+    with pytest.raises(StartFailed, match=r"models\.tiny\.slots must be a whole number from 1 up"):
+        load(file, {}, {})

@@ -103,3 +103,40 @@ def test_a_base_path_is_read_with_or_without_its_slashes(text, base):
 def test_an_invalid_base_path_is_rejected(text):
     with pytest.raises(ValidationError, match="must be a path of letters, digits"):
         Settings(base_path=text)
+
+
+def test_what_is_set_for_a_model_counts_where_its_worker_says_nothing():
+    settings = load(
+        None,
+        {},
+        {
+            "threads": 2,
+            "context": 100,
+            "models": {"tiny": {"context": 200, "slots": 3, "aliases": ["t"], "options": {"poll": 1}}},
+            "workers": [{"model": "TINY", "slots": 5}, {"model": "other"}],
+        },
+    )
+    first, second = settings.worker_entries
+    assert first.engine_options() == {"model": "TINY", "context": 200, "slots": 5, "threads": 2, "poll": 1}
+    assert second.engine_options() == {"model": "other", "context": 100, "threads": 2}
+    assert settings.all_aliases == {"t": "tiny"}
+
+
+def test_a_worker_may_name_a_model_that_the_settings_of_models_place():
+    settings = load(
+        None,
+        {},
+        {
+            "models": {"big": {"model": "/files/x.gguf"}, "net": {"engine": "transformers", "model": "n"}},
+            "workers": [{"model": "big"}, {"model": "net"}],
+        },
+    )
+    big, net = settings.worker_entries
+    assert (big.engine, big.model, big.options) == ("llama", "/files/x.gguf", {"name": "big"})
+    assert (net.engine, net.model, net.options) == ("transformers", "n", {"name": "net"})
+
+
+def test_settings_of_a_model_are_found_by_each_of_its_names():
+    settings = load(None, {}, {"model": "/a/File.gguf", "models": {"known": {"slots": 7}}})
+    assert settings.worker_entries[0].slots is None
+    assert settings.entries(lambda model: (model, "KNOWN"))[0].slots == 7

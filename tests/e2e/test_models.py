@@ -106,7 +106,8 @@ def test_unloading_ends_a_running_reply_with_a_sentence_and_the_last_may_go(scri
         lines = response.iter_lines()
         while "Hello" not in next(lines):
             pass
-        gone = httpx.post(f"{scripted.url}/v1/model/unload", json={"name": "scripted"}, timeout=30)
+        body = {"name": "scripted", "drain": False}
+        gone = httpx.post(f"{scripted.url}/v1/model/unload", json=body, timeout=30)
         assert gone.json() == {"unloaded": ["worker_0"]}
         error = next(json.loads(line[6:])["error"] for line in lines if '"error"' in line)
     assert error["code"] == "model_unloaded"

@@ -5,6 +5,7 @@ import sys
 
 import httpx
 import pytest
+from tests.support.tiny_model import write_tiny_model
 
 from duologue.config import load
 from duologue.errors import EngineFailed
@@ -272,3 +273,23 @@ async def test_the_page_hears_the_operators_first_values(tmp_path, browser):
     ui = {"ui.defaults.system": "Be brief."}
     async with client(made(tmp_path, **ui)) as asking:
         assert (await asking.get("/api/capabilities")).json()["ui"] == {"defaults": {"system": "Be brief."}}
+
+
+@pytest.mark.parametrize(
+    ("key", "allowed", "own", "another"),
+    [
+        (None, "admins", True, True),
+        (None, "off", False, False),
+        (KEY, "admins", True, False),
+        (KEY, "everyone", True, True),
+        (KEY, "u_1", False, True),
+    ],
+)
+async def test_who_may_have_a_model_loaded_by_naming_it(tmp_path, key, allowed, own, another):
+    flags = {"data": str(tmp_path), "engine": "scripted", "loading.by_request": allowed, "key": key}
+    gateway = Gateway(load(None, {}, flags), [LoadSpec("w", "scripted", "m")], announce=lambda line: None)
+    path = tmp_path / "models" / "tiny.gguf"
+    path.parent.mkdir()
+    write_tiny_model(path)
+    assert await gateway.requested_models.unloaded("local") == (["tiny"] if own else [])
+    assert await gateway.requested_models.unloaded("u_1") == (["tiny"] if another else [])

@@ -117,3 +117,11 @@ def test_the_file_of_a_recommended_model_has_its_name(tmp_path: Path) -> None:
     assert model_name(path) == "qwen3-4b"
     assert find_model("qwen3-4b", tmp_path) == find_model("Qwen3-4B-Q4_K_M", tmp_path) == path
     assert model_name(tmp_path / "gpt-oss-120b-mxfp4-00001-of-00003.gguf") == "gpt-oss-120b"
+
+
+def test_a_model_has_the_names_of_its_path_and_of_the_recommended_model() -> None:
+    assert catalogue.names_of("") == ("", "duologue-mini")
+    assert catalogue.names_of("~/files/Own-Q8_0.gguf") == ("~/files/Own-Q8_0.gguf", "Own-Q8_0")
+    name, stem = next((name, stem) for name, (stem,) in catalogue.RECOMMENDED_STEMS.items())
+    assert stem in catalogue.names_of(name)
+    assert name in {one.lower() for one in catalogue.names_of(f"/files/{stem}.gguf")}

@@ -3,16 +3,15 @@
 import base64
 from typing import Any
 
-import msgspec
 import pytest
 
 from duologue.config.settings import LimitSettings
 from duologue.errors import BadRequest, TooLarge, Unsupported
 from duologue.values.messages import AudioPart, ImagePart, Message, TextPart, Tool, ToolCall, VideoPart
-from duologue.values.requests import ChatRequest, ModelCard, OutputFormat
+from duologue.values.requests import ChatRequest, OutputFormat
 from duologue.values.speech import SpeechRequest
 from duologue.wire.media_parts import MediaReference
-from duologue.wire.openai import ChatCompletionBody, model_entry, model_list
+from duologue.wire.openai import ChatCompletionBody
 from duologue.wire.validation import validate
 
 HELLO = [{"role": "user", "content": "Hello"}]
@@ -390,41 +389,6 @@ def test_a_wrong_field_is_named(fields: dict[str, Any], param: str) -> None:
 def test_too_much_text_is_refused() -> None:
     with pytest.raises(TooLarge, match=r"limits\.text_mb"):
         request(messages=[{"role": "user", "content": "x" * (2**20 + 1)}])
-
-
-CARD = ModelCard(
-    "mini",
-    "llama",
-    2048,
-    trained_context=4096,
-    verbs=("tools",),
-    defaults={"temperature": 0.5, "samplers": ("top_k",)},
-)
-
-
-def test_a_model_is_listed_with_what_clients_want_to_know() -> None:
-    entry = model_entry(CARD, 1700000000)
-    assert (entry["id"], entry["object"], entry["created"], entry["owned_by"]) == (
-        "mini",
-        "model",
-        1700000000,
-        "duologue",
-    )
-    assert (entry["context_length"], entry["trained_context_length"], entry["capabilities"]) == (
-        2048,
-        4096,
-        ["tools"],
-    )
-    assert entry["defaults"] == {"temperature": 0.5, "samplers": ("top_k",)}
-
-
-def test_aliases_follow_the_models_and_name_their_root() -> None:
-    listed = msgspec.json.decode(model_list([CARD], {"gpt-4o": CARD}, 5))
-    assert listed["object"] == "list"
-    assert [(entry["id"], entry["root"]) for entry in listed["data"]] == [
-        ("mini", "mini"),
-        ("gpt-4o", "mini"),
-    ]
 
 
 def test_some_of_the_tools_may_be_allowed() -> None:

@@ -89,6 +89,12 @@ KeyFile = Annotated[
 ]
 
 Slots = Annotated[int | None, typer.Option(metavar="N", help="Replies generated at the same time.")]
+Aliases = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=MODEL", help="Another name of a model; * in NAME is any characters; may be repeated."
+    ),
+]
 GpuLayers = Annotated[
     int | None, typer.Option(metavar="N", help="Layers of the model to run on the GPU; -1 for all.")
 ]
@@ -169,6 +175,7 @@ def serve(
     data: Data = None,
     model: Model = None,
     mmproj: Projector = None,
+    alias: Aliases = None,
     upstream: Upstream = None,
     upstream_key: UpstreamKey = None,
     upstream_model: UpstreamModel = None,
@@ -197,6 +204,7 @@ def serve(
 
     Settings come from duologue.yaml, the environment (DUOLOGUE_*) and these flags; later ones override earlier ones.
     """
+    from duologue.config.loader import pairs
     from duologue.supervisor.link import SupervisorLink
 
     supervisor = SupervisorLink.from_environment(os.environ)
@@ -208,6 +216,7 @@ def serve(
             "data": data,
             "model": model,
             "mmproj": mmproj,
+            "aliases": pairs(alias or (), "--alias"),
             "upstream.url": upstream,
             "upstream.key": upstream_key,
             "upstream.model": upstream_model,
@@ -235,13 +244,8 @@ def serve(
         supervisor.unwatched()
     from duologue.gateway.server import serve as run
 
-    run(
-        settings,
-        announce=_announce(supervisor),
-        probe_hardware=_look,
-        list_cards=_list_cards,
-        supervisor=supervisor,
-    )
+    announce = _announce(supervisor)
+    run(settings, announce=announce, probe_hardware=_look, list_cards=_list_cards, supervisor=supervisor)
 
 
 @app.command(hidden=True)

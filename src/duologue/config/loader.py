@@ -6,7 +6,7 @@ each value for error messages. Called by the command line.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -36,6 +36,7 @@ FLAGS = {
     "host_names": "host-name",
     "allow_origins": "allow-origin",
     "proxies": "proxy",
+    "aliases": "alias",
     "log.level": "log-level",
     "log.format": "log-format",
 }
@@ -66,8 +67,12 @@ def load(path: Path | None, environ: Mapping[str, str], flags: Mapping[str, obje
     for where, value, variable in _from_environment(environ):
         put(where, value, f"from the environment variable {variable}")
     for name, value in flags.items():
-        if value is not None:
-            put(tuple(name.split(".")), value, f"from --{FLAGS.get(name, name.replace('_', '-'))}")
+        origin = f"from --{FLAGS.get(name, name.replace('_', '-'))}"
+        if isinstance(value, Mapping):  # what a flag says of a table is added to it
+            for entry, content in value.items():
+                put((name, entry), content, origin)
+        elif value is not None:
+            put(tuple(name.split(".")), value, origin)
     try:
         settings = Settings(**values)
     except ValidationError as error:
@@ -145,16 +150,32 @@ def _from_environment(environ: Mapping[str, str]) -> Iterator[tuple[Place, objec
 
 
 def _parse(text: str, field: FieldInfo, variable: str) -> object:
-    """A variable's text as a value: a list of names separated by commas; lists and tables also as YAML or JSON."""
+    """A variable's text as a value: names, or pairs NAME=VALUE of a table of texts, separated by commas; lists and tables also as YAML
+    or JSON."""
     kind = get_origin(field.annotation)
     if kind not in (tuple, dict):
         return text
     if text.lstrip().startswith(("[", "{")):
         return _yaml(text, variable)
+    if kind is dict and get_args(field.annotation)[1] is str:
+        return pairs(text.split(","), variable)
     item = get_args(field.annotation)[0] if kind is tuple else None
     if item is str or get_origin(item) is Literal:
         return [part.strip() for part in text.split(",") if part.strip()]
     return text
+
+
+def pairs(texts: Iterable[str], origin: str) -> dict[str, str]:
+    """A table of texts from `NAME=VALUE` each. Raises StartFailed."""
+    table = {}
+    for text in texts:
+        name, is_pair, value = (part.strip() for part in text.partition("="))
+        if not name and not is_pair:
+            continue
+        if not name or not is_pair:
+            raise StartFailed(f"{origin}: {text.strip()!r} must be NAME=VALUE.", param=origin)
+        table[name] = value
+    return table
 
 
 def _yaml(text: str, variable: str) -> object:

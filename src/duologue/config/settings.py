@@ -6,18 +6,21 @@ as an argument.
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, SecretStr, model_validator
+from pydantic import Field, SecretStr
 
 from duologue.config.backups import BackupSettings as BackupSettings
 from duologue.config.batches import BatchSettings, FileSettings
 from duologue.config.compat import CompatSettings
 from duologue.config.connections import ConnectionSettings
 from duologue.config.device import Copies, Device
+from duologue.config.field_types import BasePath, HttpUrl, Positive, Seconds, UserPath
+from duologue.config.loading import LoadingSettings
 from duologue.config.log import Log
+from duologue.config.mcp import Mcp
 from duologue.config.model_preset import PresetSettings
 from duologue.config.recordings import RecordingSettings
 from duologue.config.section import Section
@@ -26,6 +29,7 @@ from duologue.config.video import VideoConfig
 from duologue.config.voice import VoiceSettings
 from duologue.values.fitting import MediaBudget
 
+NamesOf = Callable[[str], Iterable[str]]
 EngineName = Literal["llama", "remote", "scripted", "minicpmo", "qwen_omni", "transformers"]
 
 
@@ -38,31 +42,6 @@ def default_data() -> Path:
     from platformdirs import user_data_path
 
     return user_data_path("duologue", appauthor=False)
-
-
-def _http_url(value: str) -> str:
-    if value and not value.startswith(("http://", "https://")):
-        raise ValueError("must begin with http:// or https://")
-    return value
-
-
-def _base_path(value: str) -> str:
-    path = value.strip().strip("/")
-    segments = path.split("/")
-    if path and not all(re.fullmatch(r"[A-Za-z0-9._~-]+", part) and set(part) != {"."} for part in segments):
-        raise ValueError("must be a path of letters, digits and - . _ ~, such as /talk")
-    return f"/{path}" if path else ""
-
-
-def _home(path: Path) -> Path:
-    return path.expanduser()
-
-
-HttpUrl = Annotated[str, AfterValidator(_http_url)]
-BasePath = Annotated[str, AfterValidator(_base_path)]
-UserPath = Annotated[Path, AfterValidator(_home)]
-Positive = Annotated[int, Field(ge=1)]
-Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class UpstreamSettings(Section):
@@ -148,6 +127,16 @@ class EngineSettings(PresetSettings):
     options: dict[str, Any] = Field(
         default={}, description="Further options of the engine, under its own names."
     )
+
+
+class ModelSettings(EngineSettings):
+    """What is set for one model, whichever way it is loaded."""
+
+    aliases: tuple[str, ...] = Field(default=(), description="Alternative names of the model.")
+
+    def engine_fields(self) -> dict[str, Any]:
+        """The engine settings that are set here, by name."""
+        return {name: getattr(self, name) for name in self.model_fields_set - {"aliases"}}
 
 
 class WorkerSettings(EngineSettings):
@@ -314,43 +303,6 @@ class RunSettings(Section):
     )
 
 
-class McpServer(Section):
-    """One MCP server, with the field names of the common `mcpServers` JSON."""
-
-    command: str = Field(
-        default="", description="A program that speaks MCP over its standard input and output."
-    )
-    args: tuple[str, ...] = Field(default=(), description="Its arguments.")
-    env: dict[str, str] = Field(
-        default={}, description="Environment variables, in addition to a small safe set that is inherited."
-    )
-    cwd: UserPath | None = Field(default=None, description="The working folder of the command.")
-    url: HttpUrl = Field(default="", description="The address of a server, instead of a command.")
-    type: Literal["", "stdio", "http", "streamable-http", "sse"] = Field(
-        default="", description="The transport; empty: stdio for a command, else streamable HTTP, then SSE."
-    )
-    headers: dict[str, SecretStr] = Field(default={}, description="HTTP headers sent with every request.")
-    disabled: bool = Field(default=False, description="Keep the entry but do not connect.")
-
-    @model_validator(mode="after")
-    def _check_transport(self) -> McpServer:
-        if bool(self.command) == bool(self.url):
-            raise ValueError("needs either a command or a url")
-        return self
-
-
-class Mcp(Section):
-    servers: dict[str, McpServer] = Field(
-        default={}, description="MCP servers by name, in the format of `mcpServers` in other programs."
-    )
-    file: UserPath | None = Field(
-        default=None, description="A JSON file with `mcpServers`, in addition to the servers above."
-    )
-    connect_s: Seconds = Field(
-        default=30, description="Seconds a server may take to start and list its tools."
-    )
-
-
 class Tools(Section):
     builtin: tuple[Literal["clock", "calculator", "fetch", "search"], ...] = Field(
         default=("clock", "calculator", "fetch", "search"), description="The built-in tools to offer."
@@ -424,8 +376,14 @@ class Settings(EngineSettings):
     )
     ui: Ui = Ui()
     aliases: dict[str, str] = Field(
-        default={}, description="Alternative model names: a table of alias and model."
+        default={},
+        description="Alternative model names: a table of alias and model; in an alias, `*` stands for any characters.",
     )
+    models: dict[str, ModelSettings] = Field(
+        default={},
+        description="What is set for a model, by its name: engine settings and `aliases`, however it is loaded.",
+    )
+    loading: LoadingSettings = LoadingSettings()
     workers: tuple[WorkerSettings, ...] = Field(
         default=(),
         description="The workers, each with the engine settings above; empty: one for `model` or `upstream`.",
@@ -458,22 +416,42 @@ class Settings(EngineSettings):
     @property
     def worker_entries(self) -> tuple[WorkerEntry, ...]:
         """The workers to start. Without `workers`: one for the model, one for the upstream, or the bundled model."""
-        if self.workers:
-            return tuple(self._entry(worker, number) for number, worker in enumerate(self.workers))
-        if self.model and self.upstream.url and self.engine is None:
-            local = WorkerSettings(engine="llama")
-            remote = WorkerSettings(engine="remote")
-            return (self._entry(local, 0), self._entry(remote, 1))
-        return (self._entry(WorkerSettings(), 0),)
+        return self.entries()
 
-    def _entry(self, worker: WorkerSettings, number: int) -> WorkerEntry:
+    def entries(self, names_of: NamesOf = lambda model: (model,)) -> tuple[WorkerEntry, ...]:
+        """As `worker_entries`. `names_of` gives the names of a model by which `models` may have settings for it."""
+        workers = self.workers or (WorkerSettings(),)
+        if not self.workers and self.model and self.upstream.url and self.engine is None:
+            workers = (WorkerSettings(engine="llama"), WorkerSettings(engine="remote"))
+        return tuple(self._entry(worker, number, names_of) for number, worker in enumerate(workers))
+
+    @property
+    def all_aliases(self) -> dict[str, str]:
+        """Every alias with its model: those of `models`, and those of `aliases`, which come first."""
+        return {alias: name for name, own in self.models.items() for alias in own.aliases} | self.aliases
+
+    def settings_of(self, names: Iterable[str]) -> tuple[str, ModelSettings]:
+        """The first of these names that `models` has settings for, in upper or lower case, with the settings; "" and none."""
+        known = {name.lower(): name for name in self.models}
+        own = next((known[name.lower()] for name in names if name.lower() in known), "")
+        return own, self.models.get(own, ModelSettings())
+
+    def _entry(self, worker: WorkerSettings, number: int, names_of: NamesOf) -> WorkerEntry:
+        engine = worker.engine or self._engine_of(worker)
+        model = worker.model or self.model
+        name, own = self.settings_of(names_of(model)) if engine != "remote" else ("", ModelSettings())
         fields = {name: getattr(self, name) for name in EngineSettings.model_fields}
-        fields |= {name: getattr(worker, name) for name in worker.model_fields_set}
-        if "model" in worker.model_fields_set and self.mmproj != "none":
+        if ("model" in worker.model_fields_set or own.model) and self.mmproj != "none":
             fields["mmproj"] = worker.mmproj  # a file belongs to one model
-        fields["options"] = self.options | worker.options
+        fields |= own.engine_fields()
+        fields |= {name: getattr(worker, name) for name in worker.model_fields_set}
+        if own.model:
+            fields["model"] = own.model
+        fields["options"] = self.options | own.options | worker.options
+        if name and own.model:
+            fields["options"] = {"name": name, **fields["options"]}
         fields["name"] = worker.name or f"worker_{number}"
-        fields["engine"] = worker.engine or self._engine_of(worker)
+        fields["engine"] = worker.engine or own.engine or engine
         return WorkerEntry(**fields)
 
     def _engine_of(self, worker: WorkerSettings) -> EngineName:

@@ -156,7 +156,11 @@ def _dotted(where: tuple[int | str, ...]) -> str:
 
 def _section(names: Place) -> type[BaseModel] | None:
     section: type[BaseModel] = Settings
+    is_table = False
     for name in names:
+        if is_table:  # the name of an entry
+            is_table = False
+            continue
         field = section.model_fields.get(name)
         if field is None:
             return None
@@ -166,5 +170,5 @@ def _section(names: Place) -> type[BaseModel] | None:
         )
         if subsection is None:
             return None
-        section = subsection
+        section, is_table = subsection, get_origin(field.annotation) is dict
     return section

@@ -60,7 +60,6 @@ from duologue.gateway.middleware.message_limit import MessageLimit
 from duologue.gateway.middleware.stream_limit import StreamLimit
 from duologue.gateway.models.loader import ProbeHardware
 from duologue.gateway.models.registry import ModelRegistry
-from duologue.gateway.models.requested_models import RequestedModels
 from duologue.gateway.models.service import ModelService
 from duologue.gateway.presets import preset_routes
 from duologue.gateway.presets.voice_samples import VoiceSamples
@@ -140,8 +139,7 @@ class Gateway:
         self.metrics_history = MetricsHistory(time.time())
         ended = partial(measure_end, self.metrics_history)
         generator = Generator(self.pool, observe=ended, wrote=self.metrics_history.wrote)
-        self.models = ModelRegistry(self.pool.cards, settings.aliases, self.pool.find)
-        self.requested_models = RequestedModels(self.models)
+        self.models = ModelRegistry(self.pool.cards, settings.all_aliases, self.pool.find)
         self.voice = self._voice_pool()
         self.library = VoiceLibrary(settings.limits.voices)
         self.avatars = AvatarLibrary(settings.limits.avatars, LookCatalogue())
@@ -185,6 +183,7 @@ class Gateway:
             on_change=self._models_changed,
             list_cards=list_cards,
         )
+        self.requested_models = self.model_service.requested_by(self.keys)
         self.upstreams = UpstreamService(settings, self.pool)
         self._settled, self._loads_repeated = anyio.Event(), anyio.Event()
         self.service: Service | None = None
@@ -385,6 +384,7 @@ class Gateway:
                 apps=self.apps,
                 limits=settings.limits,
                 speech=self.speech,
+                requested=self.requested_models,
             )
         )
         app.include_router(voice_socket.router(self.call_services))

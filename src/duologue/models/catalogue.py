@@ -78,6 +78,16 @@ def model_name(path: Path) -> str:
     return RECOMMENDED_NAMES.get(own.lower(), own)
 
 
+def names_of(model: str) -> tuple[str, ...]:
+    """The names of a model that the settings name, by a path or a name; "" is the bundled one."""
+    path = Path(model) if model else Path(BUNDLED)
+    return tuple(
+        dict.fromkeys(
+            (model, model_name(path), file_stem(path), *RECOMMENDED_STEMS.get(path.name.lower(), ()))
+        )
+    )
+
+
 def file_stem(path: Path) -> str:
     """A file's name without suffix, and without the part's number when it is split."""
     split = SPLIT.match(path.name)
@@ -100,6 +110,8 @@ def owner_name(path: Path) -> str:
 
 
 RECOMMENDED_NAMES = {file_stem(Path(file)).lower(): model.name for file, model in BY_FILE.items()}
+RECOMMENDED_STEMS = {model.name.lower(): (file_stem(Path(file)),) for file, model in BY_FILE.items()}
+"""The names of the recommended models' files."""
 
 
 def _is_model(path: Path) -> bool:

@@ -67,35 +67,33 @@ class CompletionStream:
         audio_id: AudioId | None = None,
         functions: bool = False,
     ) -> None:
-        # A chunk is encoded for every token of every stream, so its constant parts are printed once a request.
-        self._head = (
-            b'data: {"id":%b,"object":"chat.completion.chunk","created":%d,"model":%b,"model_name":%b'
-            % (
-                _json(id),
-                created,
-                _json(model),
-                _json(model),
-            )
-        )
+        self._id, self._created, self._count = id, created, count
         self._close = b',"usage":null}\n\n' if usage else b"}\n\n"
         self._tail = b'},"logprobs":null,"finish_reason":null}]' + self._close
-        self._content = [self._delta_head(index) + b'"content":' for index in range(count)]
-        self._text_tail = self._tail
+        self._text_tail = self._tail if audio_id is None else b"}" + self._tail
         self._audio_id = audio_id
         self._functions = functions
-        if audio_id is not None:
-            audio = b'"audio":{"id":%b,' % _json(audio_id.id)
-            self._sound = self._delta_head(0) + audio + b'"data":'
-            self._content = [self._delta_head(0) + audio + b'"transcript":']
-            self._text_tail = b"}" + self._tail
+        self.answers_as(model)
         self._fitted: dict[str, object] = {}
         self._begun = [False] * count
         self._finished: dict[int, Done] = {}
         self._failed: Failed | None = None
-        self._count = count
         self._usage = usage
         self.note = b": waiting\n\n"
         self.ended = False
+
+    def answers_as(self, model: str) -> None:
+        """The model that answers, where it was not known at the beginning. Not to be called after the first `encode`."""
+        # A chunk is encoded for every token of every stream, so its constant parts are printed once a request.
+        self._head = (
+            b'data: {"id":%b,"object":"chat.completion.chunk","created":%d,"model":%b,"model_name":%b'
+            % (_json(self._id), self._created, _json(model), _json(model))
+        )
+        self._content = [self._delta_head(index) + b'"content":' for index in range(self._count)]
+        if self._audio_id is not None:
+            audio = b'"audio":{"id":%b,' % _json(self._audio_id.id)
+            self._sound = self._delta_head(0) + audio + b'"data":'
+            self._content = [self._delta_head(0) + audio + b'"transcript":']
 
     def encode(self, batch: Iterable[tuple[int, Event]]) -> bytes:
         """The chunks of these events; empty when there is nothing a client would see. Not to be called once `ended`."""
@@ -197,6 +195,10 @@ class Completion:
         self._replies = [CollectedReply() for _ in range(count)]
         self._fitted: dict[str, object] = {}
         self._audio: dict[str, object] | None = None
+
+    def answers_as(self, model: str) -> None:
+        """The model that answers, where it was not known at the beginning."""
+        self._model = model
 
     def add(self, batch: Iterable[tuple[int, Event]]) -> None:
         """Add events. Raises Problem at the first choice that fails."""

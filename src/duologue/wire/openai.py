@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-import msgspec
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, JsonValue, Tag
 
 from duologue.errors import BadRequest, Unsupported
 from duologue.values.messages import Detail, Message, Part, TextPart, Tool
-from duologue.values.requests import ChatRequest, MediaOptions, ModelCard
+from duologue.values.requests import ChatRequest, MediaOptions
 from duologue.values.speech import SpeechRequest
 from duologue.wire import media_parts
 from duologue.wire.fields.constraints import FormatFields
@@ -404,39 +403,3 @@ def _part(content: AnyContent, where: str) -> Part:
             return media_parts.wav(media_parts.from_base64(content.input_audio.data, where), where)
         case OpenAIFileContent():
             raise Unsupported(f"{where} is a file that was not read.", param=where)
-
-
-def model_entry(card: ModelCard, created: int, alias: str = "") -> dict[str, Any]:
-    """One entry of /v1/models. `root` is the model an alias stands for; the fields after it extend OpenAI's format."""
-    return {
-        "id": alias or card.name,
-        "object": "model",
-        "created": created,
-        "owned_by": "duologue",
-        "root": card.name,
-        "context_length": card.context,
-        "max_model_len": card.context,
-        "trained_context_length": card.trained_context,
-        "parameters": card.parameters,
-        "size": card.size,
-        "engine": card.engine,
-        "description": card.description,
-        "bundled": card.bundled,
-        "modalities": list(card.modalities),
-        "untold": list(card.untold),
-        "outputs": list(card.outputs),
-        "voices": list(card.voices),
-        "clones": card.clones,
-        "capabilities": list(card.verbs),
-        "sampling": list(card.sampling),
-        "defaults": dict(card.defaults),
-        "tool_format": card.tool_format,
-        "warnings": list(card.warnings),
-    }
-
-
-def model_list(cards: Sequence[ModelCard], aliases: Mapping[str, ModelCard], created: int) -> bytes:
-    """The body of GET /v1/models: the models in their order, then the aliases."""
-    entries = [model_entry(card, created) for card in cards]
-    entries += [model_entry(card, created, alias) for alias, card in aliases.items()]
-    return msgspec.json.encode({"object": "list", "data": entries})

@@ -147,6 +147,28 @@ class TestCard:
         assert "<|im_start|>" in engine.template.source
         assert engine.template.eos == "<|im_end|>"
 
+    async def test_a_template_of_a_file_takes_the_place_of_the_models_own(
+        self, models: Path, tmp_path: Path
+    ) -> None:
+        file = tmp_path / "own.jinja"
+        file.write_text("{% for message in messages %}{{ message.content }}!{% endfor %}")
+        engine = await load({"model": str(models / "tiny.gguf"), "template": str(file), "log": 0})
+        prompt = await engine.template.render(PromptRequest((user("Hi"),), form="full"), NOW)
+        assert (prompt.text, engine.card.warnings) == ("Hi!", ())
+        await engine.close()
+
+    @pytest.mark.parametrize(
+        ("content", "words"), [(b"\xff\xfe\xfa", "not text"), (b"a" * 1_000_001, "1 MB")]
+    )
+    async def test_a_template_that_cannot_be_read_is_refused(
+        self, models: Path, tmp_path: Path, content: bytes, words: str
+    ) -> None:
+        file = tmp_path / "own.jinja"
+        file.write_bytes(content)
+        for path, reason in ((file, words), (tmp_path / "none.jinja", "No such file")):
+            with pytest.raises(StartFailed, match=reason):
+                await load({"model": str(models / "tiny.gguf"), "template": str(path), "log": 0})
+
     async def test_a_smaller_context_is_what_each_slot_has(self, models: Path) -> None:
         engine = await load({"model": str(models / "tiny.gguf"), "slots": 2, "context": 256, "log": 0})
         assert (engine.card.context, engine.card.trained_context) == (256, 512)

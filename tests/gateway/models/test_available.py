@@ -151,3 +151,47 @@ def test_a_projector_that_does_not_fit_is_refused_before_anything_starts(tmp_pat
     mine = write_tiny_model(tmp_path / "mine.gguf", TinyModel())
     with pytest.raises(StartFailed, match="projector for a model of width 32"):
         loadables(tmp_path, model=str(mine), mmproj=str(write_projector(tmp_path / "odd.gguf", embedding=32)))
+
+
+def test_a_model_has_its_own_settings_by_its_name_or_that_of_its_file(tmp_path):
+    put(tmp_path, "Tiny-Q8_0.gguf")
+    own = {"context": 256, "sampling": {"temperature": 0.1}, "options": {"poll": 5}}
+    for key in ("Tiny-Q8_0", "tiny-q8_0"):
+        found = loadables(tmp_path, engine="scripted", slots=3, context=512, models={key: own})
+        spec = found.prepare(found.find("Tiny-Q8_0"), Sizes()).load_spec
+        assert (spec.options["context"], spec.options["slots"], spec.options["poll"]) == (256, 3, 5)
+        assert spec.preset.sampling["temperature"].override == 0.1
+        spec = found.prepare(found.find("Tiny-Q8_0"), Sizes(context=128)).load_spec
+        assert spec.options["context"] == 128
+
+
+def test_the_context_of_its_own_settings_counts_in_its_memory(tmp_path):
+    put(tmp_path, "tiny.gguf")
+    plain, long = loadables(tmp_path), loadables(tmp_path, models={"tiny": {"context": 256}})
+    assert plain.prepare(plain.find("tiny"), Sizes()).cache == 0
+    assert long.prepare(long.find("tiny"), Sizes()).cache > 0
+
+
+def test_settings_may_name_a_model_that_is_elsewhere_or_another_engines(tmp_path):
+    path = put(tmp_path, "../elsewhere.gguf")
+    found = loadables(
+        tmp_path,
+        engine="scripted",
+        models={
+            "afar": {"model": str(path), "slots": 1},
+            "lost": {"model": str(tmp_path / "nothing.gguf")},
+            "box": {"upstream": {"url": "http://localhost:1", "model": "m"}},
+            "folder": {"engine": "transformers", "model": "Qwen3"},
+            "sizes only": {"slots": 2},
+        },
+    )
+    assert names(found) == ["scripted", "afar", "lost", "box", "folder", "duologue-mini"]
+    spec = found.prepare(found.find("afar"), Sizes()).load_spec
+    assert (spec.model, spec.options["model"], spec.options["slots"]) == ("afar", str(path), 1)
+    spec = found.prepare(found.find("box"), Sizes()).load_spec
+    assert (spec.model, spec.engine, spec.options["url"]) == ("box", "remote", "http://localhost:1")
+    spec = found.prepare(found.find("folder"), Sizes()).load_spec
+    assert (spec.model, spec.engine, spec.options["model"]) == ("folder", "transformers", "Qwen3")
+    with pytest.raises(BadRequest) as met:
+        found.prepare(found.find("lost"), Sizes())
+    assert met.value.code == "model_unusable"

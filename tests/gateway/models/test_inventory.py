@@ -100,6 +100,8 @@ def test_loaded_models_are_one_row_a_worker(folder):
         "size": 99,
         "modalities": ["text"],
         "removable": True,
+        "by_request": False,
+        "draining": False,
         "default": True,
         "remembered": False,
     }

@@ -13,7 +13,7 @@ from tests.support.tiny_model import TinyModel, write_tiny_model
 from duologue.config import load as read_settings
 from duologue.errors import ModelNotFound, Problem, Unavailable
 from duologue.gateway.models.available import AvailableModels, Sizes
-from duologue.gateway.models.loader import Load, Loader, LoadRequest, LoadState, repeated
+from duologue.gateway.models.loader import Load, Loader, LoadRequest, LoadState, Shortage, repeated
 from duologue.gateway.models.remembered import RememberedModels
 from duologue.gateway.workers.load_specs import load_specs
 from duologue.gateway.workers.worker_status import WorkerStatus
@@ -34,6 +34,12 @@ class Pool(StandIn):
         self.workers["worker_0"].card = ModelCard("scripted", "scripted", 100)
         self.added: list[Any] = []
         self.removed: list[str] = []
+        self.failures: list[Any] = []
+        self.retired: list[tuple[str, float]] = []
+
+    async def retire(self, name, grace):
+        self.retired.append((name, grace))
+        await self.remove(name)
 
     def add(self, load_spec):
         self.added.append(load_spec)
@@ -46,10 +52,11 @@ class Pool(StandIn):
     def load_spec(self, name):
         return self.added[int(name.removeprefix("worker_")) - 1]
 
-    async def remove(self, name):
+    async def remove(self, name, failure=None):
         await anyio.lowlevel.checkpoint()
         del self.workers[name]
         self.removed.append(name)
+        self.failures += [failure] if failure else []
 
 
 class Bench:
@@ -377,3 +384,71 @@ async def test_a_load_that_is_cut_off_by_the_end_of_the_server_is_repeated_later
 async def test_the_request_of_a_remembered_load_has_its_sizes(bench, remembering):
     row = await remembering.begin("tiny", {"context": 256, "slots": 2}, another=True, user="anna")
     assert repeated(row) == LoadRequest("tiny", Sizes(256, 2), another=True, user="anna", repeats=row.id)
+
+
+async def test_what_waits_for_a_load_that_failed_hears_why(bench):
+    await bench.loader.load(LoadRequest("tiny"))
+    bench.becomes("worker_1", "failed", detail="It broke.")
+    await anyio.wait_all_tasks_blocked()
+    [failure] = bench.pool.failures
+    assert (failure.code, failure.message, failure.status) == ("load_failed", "It broke.", 500)
+
+
+async def test_draining_leaves_running_replies_the_grace(bench):
+    assert await bench.loader.unload("scripted", drain=True) == ["worker_0"]
+    assert bench.pool.retired == [("worker_0", 30.0)]
+
+
+async def test_replacing_may_drain_too(bench):
+    load = await bench.loader.load(LoadRequest("tiny"))
+    bench.becomes(load.worker, "ready")
+    await load.done()
+    await anyio.wait_all_tasks_blocked()
+    await bench.loader.load(LoadRequest("other", replace=True, drain=True))
+    assert bench.pool.retired == [("worker_1", 30.0)]
+
+
+async def test_a_load_for_a_request_is_not_remembered_and_is_taken_over_by_an_admin(bench, remembering):
+    load = await bench.loader.load(LoadRequest("tiny", by_request=True))
+    bench.becomes(load.worker, "ready", by_request=True)
+    await load.done()
+    await anyio.wait_all_tasks_blocked()
+    assert bench.pool.workers["worker_1"].by_request
+    assert await remembering.all() == []
+    async with refused("model_loaded"):
+        await bench.loader.load(LoadRequest("tiny", by_request=True))
+    load = await bench.loader.load(LoadRequest("tiny", Sizes(slots=1)))
+    assert (bench.pool.removed, bench.pool.workers[load.worker].by_request) == (["worker_1"], False)
+    assert [row.name for row in await remembering.all()] == ["tiny"]
+
+
+async def test_what_drains_is_no_reason_not_to_load_it_again(bench):
+    bench.pool.workers["worker_0"].draining = True
+    await bench.loader.load(LoadRequest("scripted"))
+
+
+async def test_the_shortage_of_a_model_is_what_it_needs_and_what_is_free(bench):
+    bench.memory = 10
+    short = await bench.loader.shortage("TINY")
+    assert (short.name, short.free) == ("tiny", 10)
+    assert short.missing == short.needed - 10 > 0
+    bench.memory = 10**12
+    assert (await bench.loader.shortage("tiny")).missing == 0
+    with pytest.raises(ModelNotFound):
+        await bench.loader.shortage("nobody")
+
+
+async def test_before_a_load_is_refused_for_lack_of_memory_others_may_give_way(bench):
+    bench.memory = 10
+    asked: list[str] = []
+
+    async def give_way(short: Shortage) -> bool:
+        asked.append(short.name)
+        bench.memory = 10**12 * len(asked)
+        return True
+
+    bench.loader.give_way = give_way
+    load = await bench.loader.load(LoadRequest("tiny"))
+    bench.becomes(load.worker, "ready")
+    await load.done()
+    assert asked == ["tiny"]

@@ -130,3 +130,23 @@ def test_tools_that_must_not_be_called_are_no_demand() -> None:
 def test_a_model_that_still_loads_is_not_judged() -> None:
     loading = ModelCard("soon", "llama", 0)
     assert admit(loading, ask(tools=(Tool("f"),))).model == "soon"
+
+
+def test_a_name_as_other_servers_write_it_means_a_loaded_model() -> None:
+    known = ModelRegistry(
+        lambda: (MINI, msgspec.structs.replace(LARGE, name="Big-4B-Q4_K_M")), {"gpt": "mini"}
+    )
+    assert known.resolve("mini:latest") is MINI
+    assert known.resolve("GPT") is MINI
+    assert known.resolve("big:4b").name == "Big-4B-Q4_K_M"
+    assert known.find("mini:latest") is None, "a chat that chose it gets exactly it"
+
+
+def test_an_alias_with_a_star_answers_names_that_nobody_knows() -> None:
+    known = ModelRegistry(lambda: (MINI, LARGE), {"*": "", "gpt-*": "large", "x-*": "gone"})
+    assert known.resolve("gpt-4.1") is LARGE
+    assert known.resolve("anything") is MINI
+    assert known.resolve("large") is LARGE
+    assert known.aliases() == {}
+    with pytest.raises(ModelNotFound, match="x-1"):
+        known.resolve("x-1")

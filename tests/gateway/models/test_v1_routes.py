@@ -26,7 +26,7 @@ class Loader:
 
     def __init__(self) -> None:
         self.wanted: list[LoadRequest] = []
-        self.gone: list[tuple[str, str]] = []
+        self.gone: list[tuple[str, str, bool]] = []
         self.last = LoadState("ready", 1.0)
 
     async def load(self, wanted: LoadRequest) -> Load:
@@ -35,8 +35,8 @@ class Loader:
         load.step = self.last
         return load
 
-    async def unload(self, name: str, worker: str) -> list[str]:
-        self.gone.append((name, worker))
+    async def unload(self, name: str, worker: str, *, drain: bool) -> list[str]:
+        self.gone.append((name, worker, drain))
         return ["worker_0"]
 
 
@@ -122,7 +122,7 @@ async def test_a_load_is_streamed_in_the_words_of_other_servers(loader):
         "stage": "ready",
         "progress": 1.0,
     }
-    assert loader.wanted == [LoadRequest("tiny", Sizes(slots=2), replace=True, user="local")]
+    assert loader.wanted == [LoadRequest("tiny", Sizes(slots=2), replace=True, drain=True, user="local")]
 
 
 async def test_other_servers_names_are_understood_and_their_other_fields_are_named_as_ignored(loader):
@@ -173,8 +173,8 @@ async def test_a_load_needs_a_name(loader):
 
 async def test_unloading_names_a_model_a_worker_or_nothing(loader):
     async with client(loader) as http:
-        for body in ({"name": "mini"}, {"worker": "worker_0"}, {}):
+        for body in ({"name": "mini", "drain": False}, {"worker": "worker_0"}, {}):
             answer = await http.post("/v1/model/unload", json=body)
             assert answer.json() == {"unloaded": ["worker_0"]}
         assert (await http.post("/v1/model/unload")).json() == {"unloaded": ["worker_0"]}
-    assert loader.gone == [("mini", ""), ("", "worker_0"), ("", ""), ("", "")]
+    assert loader.gone == [("mini", "", False), ("", "worker_0", True), ("", "", True), ("", "", True)]

@@ -13,7 +13,7 @@ from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.scheduler import Scheduler
 from duologue.gateway.workers import process
 from duologue.supervisor import restart_policy
-from duologue.values.events import RESTARTED, STOPPING, WORKER_LOST, Done, TextDelta
+from duologue.values.events import RESTARTED, STOPPING, WORKER_LOST, Done, Failed, TextDelta
 from duologue.values.messages import user
 from duologue.values.requests import (
     ChatRequest,
@@ -536,6 +536,34 @@ async def test_a_worker_that_is_retired_ends_what_it_runs_in_peace(monkeypatch):
                     assert pool.scheduler.busy("w") == 1
                 lease.give_back()
         assert list(pool.workers) == [added.worker]
+
+
+async def test_a_worker_that_drains_serves_nobody_new_and_ends_what_outlives_its_grace(monkeypatch):
+    async with running(monkeypatch, Workers()) as (pool, _):
+        with pool.lease("m") as lease, pool.lease("m") as waiting:
+            await lent(lease)
+            lease.begin(0, ChatRequest((user("hang"),)), "r")
+            await lease.take()
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(pool.retire, "w", 0.05)
+                await anyio.wait_all_tasks_blocked()
+                assert (pool.cards(), pool.ready, pool.workers["w"].draining) == ([], False, True)
+                with pytest.raises(Unavailable) as met:
+                    await lent(waiting)
+                assert met.value.code == "model_unloaded"
+            ends = [event for _, event in await lease.take()]
+            assert [event.code for event in ends] == ["model_unloaded"]
+        assert pool.workers == {}
+
+
+async def test_who_waits_for_a_worker_that_is_removed_for_a_reason_hears_it(monkeypatch):
+    async with running(monkeypatch, Workers()) as (pool, _):
+        added = pool.add(worker_protocol.LoadSpec("", "scripted", "second"))
+        with pool.lease("second") as waiting:
+            await pool.remove(added.worker, Failed("load_failed", "It broke.", 500))
+            with pytest.raises(Unavailable, match="broke") as met:
+                await lent(waiting)
+            assert met.value.code == "load_failed"
 
 
 async def test_with_no_worker_left_nobody_waits_and_nothing_is_counted(monkeypatch):

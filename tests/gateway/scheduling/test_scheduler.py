@@ -452,3 +452,46 @@ def test_a_worker_that_is_lost_frees_whom_it_was_kept_for_to_take_another():
     queue.worker_starting(kept, "m", 1.0)
     ticket = {task.worker: task.ticket for task in queue.tasks(1.0)}[other]
     assert granted(queue.release(ticket, other, 0, 2.0)) == {"call": Granted("call", other, (0,))}
+
+
+def test_who_waits_for_a_worker_that_drains_is_told_unless_another_has_the_model():
+    queue = up()
+    queue.request("a", "m", 0.0)
+    queue.request("b", "m", 0.0)
+    queue.worker_starting("v", "m", 1.0)
+    assert all(isinstance(command, Moved) for command in queue.worker_draining("w", 2.0, "It goes."))
+    queue.worker_removed("v", 3.0)
+    assert queue.entries() == []
+    assert queue.tasks(4.0)[0].ticket == "a", "what runs goes on"
+
+
+def test_draining_the_only_worker_of_a_model_refuses_who_waits_and_who_comes():
+    queue = up()
+    queue.request("a", "m", 0.0)
+    queue.request("b", "m", 0.0)
+    assert queue.worker_draining("w", 2.0, "It goes.") == [Refused("b", "model_unloaded", "It goes.")]
+    [refused] = queue.request("c", "m", 3.0)
+    assert isinstance(refused, Refused)
+    assert refused.code == "model_unloaded"
+    assert queue.release("a", "w", 0, 4.0) == []
+
+
+def test_a_worker_that_is_removed_for_a_reason_tells_it():
+    queue = Scheduler()
+    queue.worker_starting("w", "m", 0.0)
+    queue.request("a", "m", 0.0)
+    assert queue.worker_removed("w", 1.0, "It broke.", "load_failed") == [
+        Refused("a", "load_failed", "It broke.")
+    ]
+
+
+def test_a_worker_is_wanted_while_something_runs_on_it_or_waits_and_tells_when_it_was_used():
+    queue = up()
+    assert (queue.is_wanted("w"), queue.last_use("w")) == (False, (float("-inf"), float("-inf")))
+    queue.request("a", "m", 5.0)
+    queue.request("b", "m", 6.0)
+    assert (queue.is_wanted("w"), queue.last_use("w")) == (True, (5.0, float("-inf")))
+    queue.release("a", "w", 0, 7.0)
+    queue.release("b", "w", 0, 9.0)
+    assert (queue.is_wanted("w"), queue.last_use("w")) == (False, (7.0, 9.0))
+    assert not queue.is_wanted("nobody")

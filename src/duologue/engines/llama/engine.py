@@ -77,6 +77,8 @@ from duologue.values.requests import ModelCard, OutputFormat
 log = logging.getLogger(__name__)
 ROOM = 32
 """Items a generation may be ahead of its consumer."""
+LONGEST_TEMPLATE = 1_000_000
+"""Bytes of a file with a chat template."""
 KNOWN_FORMATS = 256
 """Constraints remembered as applicable."""
 
@@ -88,7 +90,7 @@ async def load(options: Mapping[str, object]) -> LlamaEngine:
     settings = parse_options(options)
     # One thread for loading, and later for the HTTP client. The generations have a lane of their own.
     lane = ThreadLane(1)
-    header = await lane.run(read, Path(settings.model))
+    header = await lane.run(_read_header, settings)
     # Its process starts while the model is loaded.
     template = TemplateRenderer(
         header.template or CHATML, bos=header.bos, eos=header.eos, special=header.special
@@ -394,6 +396,22 @@ def _unusable(projector: Projector, header: GgufHeader) -> str:
         f"{projector.path.name} could not be loaded with {header.path.name}, so the model reads text only. It may belong to "
         "another model, or be newer than the engine; the log names the reason."
     )
+
+
+def _read_header(settings: LlamaOptions) -> GgufHeader:
+    """The model's header, with the template that the options name. Raises StartFailed."""
+    header = read(Path(settings.model))
+    if settings.template is None:
+        return header
+    try:
+        path = Path(settings.template).expanduser()
+        if path.stat().st_size > LONGEST_TEMPLATE:
+            raise StartFailed(f"The chat template {path} is larger than 1 MB.", param="template")
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not text"
+        raise StartFailed(f"The chat template {path} cannot be read: {reason}.", param="template") from None
+    return msgspec.structs.replace(header, template=text)
 
 
 async def _compiled(header: GgufHeader, template: TemplateRenderer) -> tuple[str, ...]:

@@ -55,6 +55,8 @@ class LlamaOptions(Struct, frozen=True, forbid_unknown_fields=True):
     prompt_cache: int | None = None
     """MiB of memory for the prompts of conversations that lost their slot; None: SMALL_PROMPT_CACHE for a small model,
     which reads a prompt again quickly, else PROMPT_CACHE."""
+    template: str | None = None
+    """A file with the chat template, in place of the one in the model's file."""
     speculative: Speculative | None = None
     """How several tokens are guessed and then checked in one step: from repetitions in the text (`ngram_...`), or by a small model of
     the same vocabulary (`draft`). The reply is the same; None guesses none."""

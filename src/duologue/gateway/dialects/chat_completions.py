@@ -42,7 +42,8 @@ from duologue.values.events import Done, TextDelta
 from duologue.values.generate import Batch, Generate
 from duologue.values.requests import ModelCard
 from duologue.wire.completion import AudioId, Completion, CompletionStream
-from duologue.wire.openai import ChatCompletionBody, model_entry, model_list
+from duologue.wire.models.model_entries import model_entry, model_list, unloaded_entry
+from duologue.wire.openai import ChatCompletionBody
 from duologue.wire.validation import check_counts, decode_json, validate
 from duologue.wire.validation_errors import shortened
 
@@ -55,13 +56,15 @@ ENCODER_FORMATS = {"pcm16": "pcm"}
 
 
 class _CompletionPlan(Struct, frozen=True):
-    """`audio_id`: the id of the reply's sound, None where the reply is text only."""
+    """`model`: the model that answers; `audio_id`: the id of the reply's sound, None where the reply is text only."""
 
     reply: ReplyPlan
+    model: str
     audio_id: AudioId | None
     voice: VoiceChoice | None = None
 
 
+FindCard = Callable[[], Awaitable[ModelCard]]
 MakePlan = Callable[[], Awaitable[_CompletionPlan]]
 
 
@@ -76,9 +79,10 @@ class _CompletionPipeline:
         self._audio_ids = AudioIds(clock)
 
     async def plan(
-        self, body: ChatCompletionBody, size: int, card: ModelCard, request_id: str, user: str
+        self, body: ChatCompletionBody, size: int, find_card: FindCard, request_id: str, user: str
     ) -> _CompletionPlan:
-        """Check the request, whose body had `size` bytes. Raises Problem."""
+        """Check the request, whose body had `size` bytes. Waits where its model is loaded for it. Raises Problem."""
+        card = await find_card()
         named = await parsing(size, lambda: list(body.references()), user=user)
         references = await self._references.read(named, card, user) if named else {}
         refers_to_audio = any(message.audio is not None for message in body.messages)
@@ -95,7 +99,7 @@ class _CompletionPipeline:
             request_id=request_id,
             user=user,
         )
-        return _CompletionPlan(plan, None if speech is None else self._audio_ids.new(), choice)
+        return _CompletionPlan(plan, card.name, None if speech is None else self._audio_ids.new(), choice)
 
     @asynccontextmanager
     async def run(self, plan: _CompletionPlan) -> AsyncIterator[AsyncIterator[Batch]]:
@@ -108,10 +112,14 @@ class _CompletionPipeline:
                 yield remembered
 
     @asynccontextmanager
-    async def plan_and_run(self, plan: MakePlan) -> AsyncIterator[AsyncIterator[Batch]]:
-        """As `run`, of a plan that is made on entering: fetching what a request names takes a while, in which a stream has to be kept
-        alive, and whoever leaves should end it."""
-        async with self.run(await plan()) as batches:
+    async def plan_and_run(
+        self, plan: MakePlan, encoder: CompletionStream | Completion
+    ) -> AsyncIterator[AsyncIterator[Batch]]:
+        """As `run`, of a plan that is made on entering: loading the model and fetching what a request names takes a while, in which a
+        stream has to be kept alive, and whoever leaves should end it. The `encoder` is told which model answers."""
+        made = await plan()
+        encoder.answers_as(made.model)
+        async with self.run(made) as batches:
             yield batches
 
     async def _remember_text(
@@ -162,27 +170,26 @@ def router(
             return Response(status_code=400)
         user = user_of(request)
         body = await parsing(len(data), _decode_body, data, limits, user=user)
-        card = await requested.card(body.model, user)
-        make_plan = partial(pipeline.plan, body, len(data), card, request_id_of(request.scope), user)
-        audio_id, headers = None, {}
-        if body.is_spoken:  # The headers tell its voice.
-            plan = await make_plan()
-            source, audio_id, headers = pipeline.run(plan), plan.audio_id, note_header(plan.voice)
-        else:
-            source = pipeline.plan_and_run(make_plan)
+        find_card = partial(requested.card, body.model, user)
+        make_plan = partial(pipeline.plan, body, len(data), find_card, request_id_of(request.scope), user)
+        # The headers of a spoken reply tell its voice, so its plan cannot wait.
+        plan = await make_plan() if body.is_spoken else None
+        audio_id, headers = (plan.audio_id, note_header(plan.voice)) if plan is not None else (None, {})
         id, created = f"chatcmpl-{uuid.uuid4().hex}", int(clock())
         if not body.stream:
-            completion = Completion(id, created, card.name, count=body.n, functions=bool(body.functions))
+            completion = Completion(id, created, body.model, count=body.n, functions=bool(body.functions))
+            source = pipeline.plan_and_run(_made(plan) if plan else make_plan, completion)
             return WholeReply(source, completion, audio_id, body.audio_format, headers)
         stream = CompletionStream(
             id,
             created,
-            card.name,
+            body.model,
             count=body.n,
             usage=body.stream_options.include_usage,
             audio_id=audio_id,
             functions=bool(body.functions),
         )
+        source = pipeline.plan_and_run(_made(plan) if plan else make_plan, stream)
         events = EventStream(source, stream, patience=patience, keep_alive=keep_alive)
         events.headers.update(headers)
         return events
@@ -191,12 +198,16 @@ def router(
     @routes.head("/models", include_in_schema=False)
     @routes.get("/models/", include_in_schema=False)
     @routes.get("/models", summary="List the models")
-    async def list_models() -> Response:
-        """The default chat model first; aliases follow, each with the model it stands for as its `root`."""
-        return _json(model_list(models.cards(), models.aliases(), started))
+    async def list_models(request: Request) -> Response:
+        """The default chat model first; aliases follow, each with the model it stands for as its `root`, then the models that are loaded
+        when a request of this user names them."""
+        unloaded = await requested.unloaded(user_of(request))
+        return _json(model_list(models.cards(), models.aliases(), started, unloaded))
 
     @routes.get("/models/{name:path}", summary="One model, by its name or an alias")
-    async def get_model(name: str) -> Response:
+    async def get_model(name: str, request: Request) -> Response:
+        if models.find(name) is None and name in await requested.unloaded(user_of(request)):
+            return _json(json.encode(unloaded_entry(name, started)))
         card = models.resolve(name)
         return _json(json.encode(model_entry(card, started, name)))
 
@@ -251,6 +262,15 @@ class WholeReply(Response):
             return self._completion.body()
         except Exception as error:  # noqa: BLE001 (the caller sends it to the client and logs it)
             return error
+
+
+def _made(plan: _CompletionPlan) -> MakePlan:
+    """A plan that was made already."""
+
+    async def made() -> _CompletionPlan:
+        return plan
+
+    return made
 
 
 def _decode_body(data: bytes, limits: LimitSettings) -> ChatCompletionBody:

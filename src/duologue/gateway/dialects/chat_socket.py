@@ -33,6 +33,7 @@ from duologue.gateway.dialects.recorded_chat import RecordedChat
 from duologue.gateway.dialects.reply import ReplyPipeline, ReplyPlan
 from duologue.gateway.dialects.reply_times import ReplyTimes
 from duologue.gateway.models.registry import ModelRegistry
+from duologue.gateway.models.requested_models import RequestedModels
 from duologue.gateway.scheduling.voice_seats import NO_VOICE
 from duologue.gateway.speech.service import SpeechService
 from duologue.gateway.speech.spoken_stream import SpokenStream
@@ -40,6 +41,7 @@ from duologue.http.error_responses import problem_body, request_id_of
 from duologue.request_parsing import parsing
 from duologue.values.generate import Generate
 from duologue.values.messages import Message
+from duologue.values.requests import ModelCard
 from duologue.wire import chat, chat_reply
 from duologue.wire.calls.video_messages import video_mode_message
 from duologue.wire.calls.voice import state_message
@@ -65,12 +67,13 @@ def router(
     speech: SpeechService | None = None,
     call_services: CallServices | None = None,
     apps: AppRegistry | None = None,
+    requested: RequestedModels | None = None,
 ) -> APIRouter:
-    """The endpoint. Without `call_services` it takes no calls."""
+    """The endpoint. Without `call_services` it takes no calls, without `requested` a request loads no model."""
     routes = APIRouter()
     services = _ChatServices(
         ReplyPipeline(generate, speech or SpeechService(None)),
-        models,
+        requested or RequestedModels(models),
         limits or LimitSettings(),
         timeouts or Chat(),
         call_services,
@@ -88,7 +91,7 @@ class _ChatServices(Struct, frozen=True):
     """What every socket needs."""
 
     pipeline: ReplyPipeline
-    models: ModelRegistry
+    models: RequestedModels
     limits: LimitSettings
     timeouts: Chat
     calls: CallServices | None
@@ -237,7 +240,20 @@ class ChatSocket:
             raise Busy("A request is already running on this socket; wait for its end, or cancel it.")
         self._services.apps.require("turnbased")
         frame = await parsing(size, chat.decode, header.body, self._limits, user=self._user)
-        card = self._services.models.resolve(frame.request.model)
+        card = self._services.models.loaded(frame.request.model)
+        prepared = None if card is None else await self._prepare(frame, card, header.id)
+        self._running = _RunningRequest(header.id, anyio.CancelScope())
+        self._deadline = math.inf
+        scopes = (self._running.scope, group.cancel_scope)
+        if prepared is not None:
+            group.start_soon(self._answer, *prepared, *scopes)
+        else:
+            group.start_soon(self._load_and_answer, frame, header.id, *scopes)
+
+    async def _prepare(
+        self, frame: chat.ChatFrame, card: ModelCard, id: chat.Id
+    ) -> tuple[ReplyPlan, chat_reply.ChatEncoder, Message | None]:
+        """The plan of a request, what encodes its reply, and what is to be recorded with it. Raises Problem."""
         pipeline = self._services.pipeline
         request = frame.request
         speech, choice = await pipeline.choose_voice(
@@ -246,13 +262,36 @@ class ChatSocket:
         if frame.recording is not None and choice is not None and choice.sample is None:
             request = msgspec.structs.replace(request, unapplied=(*request.unapplied, chat.RECORDING))
         plan = pipeline.plan(card, request, speech, request_id=self._request_id, user=self._user)
-        encoder = chat_reply.ChatEncoder(frame, card.name, header.id)
+        encoder = chat_reply.ChatEncoder(frame, card.name, id)
         if choice is not None:
             encoder.set_voice(choice.name, choice.note)
-        said = request.messages[-1] if frame.record else None
-        self._running = _RunningRequest(header.id, anyio.CancelScope())
-        self._deadline = math.inf
-        group.start_soon(self._answer, plan, encoder, said, self._running.scope, group.cancel_scope)
+        return plan, encoder, request.messages[-1] if frame.record else None
+
+    async def _load_and_answer(
+        self, frame: chat.ChatFrame, id: chat.Id, loading: anyio.CancelScope, socket_scope: anyio.CancelScope
+    ) -> None:
+        """Answer once the model is found, which may have to be loaded: not in the task that reads, so that it can be cancelled."""
+        times = ReplyTimes(anyio.current_time())
+        prepared, message = None, ""
+        try:
+            with loading:
+                card = await self._services.models.card(frame.request.model, self._user)
+                prepared = await self._prepare(frame, card, id)
+            if prepared is None:
+                encoder = chat_reply.ChatEncoder(frame, frame.request.model, id)
+                message = encoder.cancelled(times.timings(anyio.current_time()))
+        except Problem as problem:
+            message = chat_reply.error_message(problem, id)
+        if prepared is not None:
+            self._running = _RunningRequest(id, anyio.CancelScope())
+            await self._answer(*prepared, self._running.scope, socket_scope)
+            return
+        self._running = None
+        self._start_idle_timer()
+        try:
+            await self._send(message)
+        except WebSocketDisconnect:
+            socket_scope.cancel()
 
     async def _record(self, encoder: chat_reply.ChatEncoder) -> RecordedChat | None:
         """Begin the recording of a spoken chat. What keeps it from being recorded is told in `done`, and the chat goes on."""

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from duologue.config import Settings, WorkerEntry
+from duologue.config.settings import ModelSettings
 from duologue.errors import BadRequest, ModelNotFound, StartFailed, Unsupported
 from duologue.gateway.workers.load_specs import load_spec
 from duologue.models import catalogue, local
@@ -35,6 +36,10 @@ SIZES: dict[str, tuple[str, ...]] = {
 """The sizes that each engine supports."""
 
 
+SHARED = ("device", "slots", "context", "threads", "gpu_layers", "batch")
+"""The settings of all workers that a model loaded at run time has too."""
+
+
 class Sizes(Struct, frozen=True):
     """The sizes to load a model with; None: that of the settings, else the engine's choice."""
 
@@ -49,12 +54,19 @@ class Sizes(Struct, frozen=True):
 
 
 class AvailableModel(Struct, frozen=True):
-    """A model that can be loaded as `name`: a worker of the settings, a file, or both."""
+    """A model that can be loaded as `name`: a worker of the settings, a file, or both. `model`: what `models` of the settings names for
+    it, a file or a folder."""
 
     name: str
     path: Path | None = None
     configured: LoadSpec | None = None
     bundled: bool = False
+    model: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its name, and that of its file."""
+        return (self.name, *(() if self.path is None else (catalogue.file_stem(self.path),)))
 
 
 class Prepared(Struct, frozen=True):
@@ -74,11 +86,15 @@ class AvailableModels:
         self.folder = settings.data / "models"
 
     def all(self) -> list[AvailableModel]:
-        """The models of the settings, the bundled model, then the files of the folder. The first of a name wins."""
+        """The models of the settings, loaded at the start or not, the bundled model, then the files of the folder. The first of a name
+        wins."""
         models: dict[str, AvailableModel] = {}
         for one in self._configured:
             name = one.model or one.worker
             models.setdefault(name, AvailableModel(name, path_of(one), one, bool(one.options.get("bundled"))))
+        for name, own in self._settings.models.items():
+            if own.model or own.upstream.url or own.engine == "scripted":
+                models.setdefault(name, AvailableModel(name, self._file_of(own), model=own.model or name))
         try:
             bundled = catalogue.bundled_model()
             models.setdefault(catalogue.BUNDLED, AvailableModel(catalogue.BUNDLED, bundled, bundled=True))
@@ -89,6 +105,14 @@ class AvailableModels:
             if path.resolve() not in known:
                 models.setdefault(name, AvailableModel(name, path))
         return list(models.values())
+
+    def _file_of(self, own: ModelSettings) -> Path | None:
+        if (own.engine or "llama") != "llama" or not own.model:
+            return None
+        try:
+            return catalogue.find_model(own.model, self.folder)
+        except StartFailed:
+            return None  # the load says what is wrong with it
 
     def find(self, name: str) -> AvailableModel:
         """The model that a client calls `name`. Raises ModelNotFound with the most similar name."""
@@ -106,7 +130,8 @@ class AvailableModels:
     def prepare(self, model: AvailableModel, sizes: Sizes) -> Prepared:
         """The load spec of a model with these sizes. Raises BadRequest (`model_unusable`) for a broken file, Unsupported for a
         size its engine does not support."""
-        engine = model.configured.engine if model.configured else "llama"
+        entry = self._entry(model)
+        engine = model.configured.engine if model.configured else entry.engine
         given = sizes.given()
         for name in given:
             if name not in SIZES.get(engine, ()):
@@ -115,7 +140,7 @@ class AvailableModels:
                     param=name,
                 )
         try:
-            spec = model.configured or load_spec(self._entry(model), self._settings)
+            spec = model.configured or load_spec(entry, self._settings)
             gguf = header.read(model.path) if model.path else None
             named = spec.options.get("mmproj")
             projector = find_projector(gguf, str(named or "")).projector if gguf else None
@@ -124,26 +149,26 @@ class AvailableModels:
         spec = msgspec.structs.replace(spec, options={**spec.options, **given})
         if gguf is None:
             return Prepared(spec)
-        return Prepared(spec, gguf.size + (projector.memory if projector else 0), _cache(gguf, sizes))
+        return Prepared(spec, gguf.size + (projector.memory if projector else 0), _cache(gguf, spec))
 
     def _entry(self, model: AvailableModel) -> WorkerEntry:
-        """A worker entry for a file, with the sizes that the settings have for all workers."""
-        own = self._settings
+        """A worker entry for a model: with its own settings, and the sizes that the settings have for all workers."""
+        all_models = self._settings
+        _, own = all_models.settings_of(model.names)
         only_llama = all(one.engine == "llama" for one in self._configured)
-        return WorkerEntry(
-            engine="llama",
-            model="" if model.bundled else str(model.path),
+        fields = {
+            "engine": "remote" if own.upstream.url and not own.model else "llama",
+            "model": "" if model.bundled else str(model.path or model.model),
             # A named file belongs to the model of the settings.
-            mmproj=NONE if own.mmproj == NONE else "",
-            device=own.device,
-            slots=own.slots,
-            context=own.context,
-            threads=own.threads,
-            gpu_layers=own.gpu_layers,
-            batch=own.batch,
-            # `options` belong to the engine of the settings; another engine would reject them.
-            options={**own.options, "name": model.name} if only_llama else {"name": model.name},
-        )
+            "mmproj": NONE if all_models.mmproj == NONE else "",
+            **{name: getattr(all_models, name) for name in SHARED},
+        }
+        fields |= own.engine_fields()
+        if model.path is not None:
+            fields["model"] = "" if model.bundled else str(model.path)
+        # `options` belong to the engine of the settings; another engine would reject them.
+        shared = all_models.options if only_llama and fields["engine"] == "llama" else {}
+        return WorkerEntry(**{**fields, "options": {**shared, **own.options, "name": model.name}})
 
 
 def path_of(load_spec: LoadSpec) -> Path | None:
@@ -167,7 +192,9 @@ def _name(path: Path, folder: Path, counts: Counter[str]) -> str:
     return str(path.relative_to(folder).with_name(name))
 
 
-def _cache(header: GgufHeader, sizes: Sizes) -> int:
+def _cache(header: GgufHeader, spec: LoadSpec) -> int:
     """Bytes of cache for the requested context; 0 without one, because the engine then chooses what fits."""
-    tokens = min(sizes.context or 0, header.trained_context or sizes.context or 0)
-    return header.cache_width * CACHE_BYTES * tokens * (sizes.slots or 1)
+    context, slots = (spec.options.get(name) for name in ("context", "slots"))
+    tokens = context if isinstance(context, int) else 0
+    tokens = min(tokens, header.trained_context or tokens)
+    return header.cache_width * CACHE_BYTES * tokens * (slots if isinstance(slots, int) else 1)

@@ -169,6 +169,8 @@ def _loaded_row(
         "removable": status.added or len(pool.workers) > 1,
         "default": status.queue == default,
         "remembered": remembered.has_worker(status.worker),
+        "by_request": status.by_request,
+        "draining": status.draining,
     }
 
 

@@ -8,7 +8,7 @@ model is not loaded, and the start of the server call this.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -30,7 +30,7 @@ from duologue.models.hub.repository import gigabytes
 from duologue.models.placement import AUTO
 from duologue.notifier import Notifier
 from duologue.threads import disk_io, hardware_io
-from duologue.values.events import STOPPING
+from duologue.values.events import STOPPING, Failed
 from duologue.wire.worker_protocol import LoadSpec
 
 if TYPE_CHECKING:
@@ -44,19 +44,38 @@ memory counts as used. Blocks."""
 Stage = Literal["starting", "loading", "ready"]
 
 
+async def _nobody_gives_way(short: Shortage) -> bool:
+    return False
+
+
 class LoadRequest(Struct, frozen=True):
-    """What to load, for which user. `replace`: first unload everything that was loaded at run time. `force`: skip the memory check.
-    `another`: add a worker to a model that is already loaded. `default`: make it the default once it is ready. `repeats`: the
-    remembered load that this repeats."""
+    """What to load, for which user. `replace`: first unload everything that was loaded at run time; with `drain` its running replies may
+    end before. `force`: skip the memory check. `another`: add a worker to a model that is already loaded. `default`: make it the default once
+    it is ready. `repeats`: the remembered load that this repeats. `by_request`: a request named the model, so it is not remembered, and may
+    make room for another."""
 
     name: str
     sizes: Sizes = Sizes()
     replace: bool = False
+    drain: bool = False
     force: bool = False
     another: bool = False
     default: bool = False
     user: str = ""
     repeats: int = 0
+    by_request: bool = False
+
+
+class Shortage(Struct, frozen=True):
+    """The memory that a model needs and what is free, in bytes; both 0 where nobody knows."""
+
+    name: str
+    needed: int = 0
+    free: int = 0
+
+    @property
+    def missing(self) -> int:
+        return max(0, self.needed - self.free)
 
 
 class LoadState(Struct, frozen=True):
@@ -128,7 +147,7 @@ class Load:
 
 class Loader:
     """Loads and unloads models of a pool. Without `probe_hardware` no load is refused for lack of memory. `list_cards` lists the graphics
-    cards with their free memory, and blocks."""
+    cards with their free memory, and blocks. `grace`: the seconds that running replies have to end when their model is drained."""
 
     def __init__(
         self,
@@ -137,12 +156,16 @@ class Loader:
         probe_hardware: ProbeHardware | None = None,
         remembered: RememberedModels | None = None,
         list_cards: ListCards = tuple,
+        grace: float = 30.0,
     ) -> None:
         self._pool = pool
+        self._grace = grace
         self._remembered = remembered or RememberedModels()
         self._available = available
         self._probe_hardware = probe_hardware
         self._list_cards = list_cards
+        self.give_way: Callable[[Shortage], Awaitable[bool]] = _nobody_gives_way
+        """Asked before a load is refused for lack of memory: unloads what may be unloaded for it. Gives whether it unloaded something."""
         self._loading = ""
         """The name of the model that is being loaded."""
         self._current: Load | None = None
@@ -206,8 +229,23 @@ class Loader:
             await self._turn_notifier.wait()
         return await self.load(request)
 
-    async def unload(self, name: str = "", worker: str = "") -> list[str]:
-        """Unload a worker, or all workers of a model, by default of the default model. Gives the names of the workers.
+    @property
+    def loading(self) -> str:
+        """The name of the model that is being loaded, "" without one."""
+        return self._loading
+
+    async def changed(self) -> None:
+        """Return when a load has its worker, or is over."""
+        await self._turn_notifier.wait()
+
+    async def shortage(self, name: str) -> Shortage:
+        """The memory that a model needs, with the sizes of the settings, and what is free. Raises ModelNotFound, BadRequest."""
+        model = await disk_io(self._available.find, name)
+        return await self._shortage(model.name, await disk_io(self._available.prepare, model, Sizes()))
+
+    async def unload(self, name: str = "", worker: str = "", *, drain: bool = False) -> list[str]:
+        """Unload a worker, or all workers of a model, by default of the default model. With `drain` nothing new begins on them, and
+        their running replies may end before. Gives the names of the workers.
 
         Raises ModelNotFound.
         """
@@ -221,8 +259,7 @@ class Loader:
         if not unloaded:
             known = ", ".join(dict.fromkeys(status.worker if worker else status.model for status in workers))
             raise ModelNotFound(f"{(worker or name)[:80]!r} is not loaded. Loaded: {known}.")
-        for status in unloaded:
-            await self._remove(status.worker)
+        await self._remove_all(unloaded, drain=drain)
         await self._drop_default(unloaded)
         return [status.worker for status in unloaded]
 
@@ -249,52 +286,60 @@ class Loader:
             replaced += [
                 status
                 for status in _workers_of(name, workers)
-                if status.state == "failed" and status not in replaced
+                if (status.state == "failed" or _is_taken_over(status, request)) and status not in replaced
             ]
             _check_not_loaded(name, [status for status in workers if status not in replaced])
         if not request.force:
             await self._check_memory(name, prepared, replaced)
         self._running()  # raises if the server has begun to stop meanwhile
-        for status in replaced:
-            await self._remove(status.worker)
+        await self._remove_all(replaced, drain=request.drain)
         await self._drop_default(status for status in replaced if status.model != name)
         # Once what is replaced is gone: its memory is free.
         spec = await self._placed(prepared.load_spec)
         self._running()
         # Written before the load begins, because a load may bring the whole machine down.
         with anyio.CancelScope(shield=True):
-            id = await self._remembered.begin(
-                name,
-                request.sizes.given(),
-                another=request.another,
-                user=request.user,
-                repeats=request.repeats,
-            )
+            id = 0 if request.by_request else await self._remember(name, request)
         try:
             status = self._pool.add(spec)
         except Problem as problem:
             await self._remembered.failed(id, problem)
             raise
+        status.by_request = request.by_request
         self._remembered.starts(id, status.worker)
         self._current = Load(name, status, request, id)
         return self._current
 
+    async def _remember(self, name: str, request: LoadRequest) -> int:
+        return await self._remembered.begin(
+            name,
+            request.sizes.given(),
+            another=request.another,
+            user=request.user,
+            repeats=request.repeats,
+        )
+
     async def _check_memory(self, name: str, prepared: Prepared, replaced: Sequence[WorkerStatus]) -> None:
         """Raises Problem `not_enough_memory`."""
-        if self._probe_hardware is None or not prepared.size:
-            return
-        processes = [status.process for status in self._pool.workers.values() if status.process]
-        hardware, _ = await hardware_io(self._probe_hardware, self._available.folder, processes)
         freed = sum(status.card.size for status in replaced if status.card is not None)
-        needed = memory_needed(prepared.size) + prepared.cache
-        free = hardware.memory + hardware.card_memory + freed
-        if needed > free:
+        short = await self._shortage(name, prepared, freed)
+        if short.missing and await self.give_way(short):
+            short = await self._shortage(name, prepared, freed)
+        if short.missing:
             raise Problem(
-                f"{name} needs about {gigabytes(needed)} of memory, but only {gigabytes(free)} are free. Unload another "
+                f"{name} needs about {gigabytes(short.needed)} of memory, but only {gigabytes(short.free)} are free. Unload another "
                 "model, choose a smaller one or a shorter context, or load it anyway with `force`.",
                 code="not_enough_memory",
                 status=409,
             )
+
+    async def _shortage(self, name: str, prepared: Prepared, freed: int = 0) -> Shortage:
+        if self._probe_hardware is None or not prepared.size:
+            return Shortage(name)
+        processes = [status.process for status in self._pool.workers.values() if status.process]
+        hardware, _ = await hardware_io(self._probe_hardware, self._available.folder, processes)
+        needed = memory_needed(prepared.size) + prepared.cache
+        return Shortage(name, needed, hardware.memory + hardware.card_memory + freed)
 
     async def _placed(self, spec: LoadSpec) -> LoadSpec:
         """The load spec, on a card if there are several."""
@@ -324,7 +369,7 @@ class Loader:
                     log.warning("%s could not be loaded (%s); its worker is removed", load.name, problem.code)
                     # Keep the stage and progress it had reached.
                     step = msgspec.structs.replace(load.step, problem=problem)
-                    await self._remove(load.worker)
+                    await self._remove(load.worker, problem)
                     await self._remembered.failed(load.remembered, problem)
                 elif step.ended:
                     await self._remembered.ready(load.remembered)
@@ -339,11 +384,26 @@ class Loader:
             self._loading, self._current = "", None
             self._turn_notifier.notify()
 
-    async def _remove(self, worker: str) -> None:
-        """Remove a worker unless it is gone already. Finished even if the client that requested it disconnects."""
+    async def _remove_all(self, workers: Iterable[WorkerStatus], *, drain: bool) -> None:
+        """Remove workers; with `drain` once nothing runs on them, or the grace is over. Finished even if the client that requested it
+        disconnects."""
+        with anyio.CancelScope(shield=True):
+            async with anyio.create_task_group() as tasks:
+                for status in workers:
+                    tasks.start_soon(self._drain if drain else self._remove, status.worker)
+
+    async def _drain(self, worker: str) -> None:
         if worker in self._pool.workers:
+            await self._remembered.removed(worker)
+            await self._pool.retire(worker, self._grace)
+
+    async def _remove(self, worker: str, problem: Problem | None = None) -> None:
+        """Remove a worker unless it is gone already; what waits for it hears of the `problem`. Finished even if the client that requested
+        it disconnects."""
+        if worker in self._pool.workers:
+            failure = Failed(problem.code, problem.message, problem.status) if problem else None
             with anyio.CancelScope(shield=True):
-                await self._pool.remove(worker)
+                await self._pool.remove(worker, failure)
                 await self._remembered.removed(worker)
 
     async def _drop_default(self, unloaded: Iterable[WorkerStatus]) -> None:
@@ -367,8 +427,13 @@ def _workers_of(model: str, workers: Iterable[WorkerStatus]) -> list[WorkerStatu
     return [status for status in workers if model in (status.model, status.card and status.card.name)]
 
 
+def _is_taken_over(status: WorkerStatus, request: LoadRequest) -> bool:
+    """Whether a load takes the place of a worker that a request had loaded: it may have other sizes, and it is to stay."""
+    return status.by_request and not request.by_request
+
+
 def _check_not_loaded(name: str, workers: Iterable[WorkerStatus]) -> None:
-    for status in _workers_of(name, workers):
+    for status in _workers_of(name, (status for status in workers if not status.draining)):
         raise Problem(
             f"{name} is already loaded, by {status.worker}. Unload it first to change its sizes, or request `another` "
             "worker.",

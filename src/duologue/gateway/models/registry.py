@@ -10,7 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from duologue.errors import ModelNotFound, Unavailable, Unsupported
+from duologue.gateway.models.requested.alias_patterns import best_pattern, is_pattern
 from duologue.gateway.scheduling.scheduler import NO_MODEL
+from duologue.models.model_names import KnownName, find_similar
 from duologue.values.fitting import refused
 from duologue.values.requests import ChatRequest, ModelCard, unable
 from duologue.wire.validation_errors import shortened
@@ -44,21 +46,38 @@ class ModelRegistry:
         return tuple(first.values())
 
     def aliases(self) -> dict[str, ModelCard]:
-        """The aliases whose model is loaded. A model's own name is never shadowed by an alias."""
+        """The aliases whose model is loaded, without those with `*`. A model's own name is never shadowed by an alias."""
         loaded = {card.name: card for card in self.cards()}
         return {
             alias: loaded[name]
             for alias, name in self._aliases.items()
-            if name in loaded and alias not in loaded
+            if name in loaded and alias not in loaded and not is_pattern(alias)
         }
+
+    def default(self) -> ModelCard | None:
+        """The default chat model; None while no model is loaded."""
+        return next(iter(self.cards()), None)
 
     def find(self, name: str) -> ModelCard | None:
         """The card of a loaded model by its name, an alias, or the longer name of a connected server's model."""
         own = next((card for card in self.cards() if card.name == name), None)
         return own or self.aliases().get(name) or self._find(name)
 
+    def similar(self, name: str) -> ModelCard | None:
+        """The card of the loaded model that a name means as other servers' clients write it, such as `NAME:latest`."""
+        known = [KnownName(name) for name in (*(card.name for card in self.cards()), *self.aliases())]
+        return self.find(found) if (found := find_similar(name, known)) else None
+
+    def alias_of(self, name: str) -> str:
+        """The model that an alias stands for, loaded or not; "" for a name that is no alias."""
+        return self._aliases.get(name, "")
+
+    def by_pattern(self, name: str) -> str | None:
+        """The model that the alias with `*` stands for that fits `name` best, loaded or not; None without one."""
+        return best_pattern(name, self._aliases)
+
     def resolve(self, name: str) -> ModelCard:
-        """The card of a model or alias; an empty name is the default chat model.
+        """The card of a loaded model by any name; an empty name is the default chat model.
 
         Raises ModelNotFound with the known names, Unavailable while no model is loaded.
         """
@@ -67,7 +86,10 @@ class ModelRegistry:
             raise Unavailable(NO_MODEL, code="model_empty")
         if not name:
             return cards[0]
-        if (card := self.find(name)) is not None:
+        if (card := self.find(name) or self.similar(name)) is not None:
+            return card
+        pattern = self.by_pattern(name)
+        if pattern is not None and (card := self.find(pattern) if pattern else cards[0]) is not None:
             return card
         known = [*(card.name for card in cards), *self.aliases()]
         if name in self._aliases:

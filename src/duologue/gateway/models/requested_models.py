@@ -1,23 +1,121 @@
 """The model that a request names: a loaded one, or one that is loaded for it.
 
-Every HTTP dialect asks here, once per request, before it plans the reply.
+Every HTTP dialect asks here, once per request, before it plans the reply. Owns the order in which a name is looked up: the loaded models and
+aliases, names as other servers' clients write them, models on the disk, aliases with patterns. The page's chats have a rule of their
+own (`values/model_choice.py`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from duologue.errors import ModelNotFound, Unavailable
+from duologue.gateway.models.available import AvailableModel
 from duologue.gateway.models.registry import ModelRegistry
+from duologue.gateway.models.requested.inline_loads import InlineLoads
+from duologue.gateway.scheduling.scheduler import unloaded_message
+from duologue.models.model_names import KnownName, find_similar
+from duologue.threads import disk_io
 from duologue.values.requests import ModelCard
+from duologue.wire.validation_errors import shortened
 
 
 class RequestedModels:
-    """Resolves the `model` field of requests."""
+    """Resolves the `model` field of requests. `available` lists what could be loaded, and blocks; without it, and without `loads`, nothing is
+    loaded. `may_load`: whether a user may have a model loaded by naming it."""
 
-    def __init__(self, models: ModelRegistry) -> None:
+    def __init__(
+        self,
+        models: ModelRegistry,
+        available: Callable[[], list[AvailableModel]] = list,
+        loads: InlineLoads | None = None,
+        may_load: Callable[[str], bool] = lambda user: False,
+    ) -> None:
         self._models = models
+        self._available = available
+        self._loads = loads
+        self._may_load = may_load
 
     async def card(self, name: str, user: str) -> ModelCard:
-        """The card of the model that `user` asks for; an empty name is the default model.
+        """The card of the model that `user` asks for; an empty name is the default model. Waits while that model is loaded for this
+        request, which may take minutes.
 
-        Raises ModelNotFound with the known names, Unavailable while no model is loaded.
+        Raises ModelNotFound with the known names, Unavailable while no model is loaded, and what loading raises.
         """
+        card = self.loaded(name)
+        if card is None:
+            card = await self._other(name, user)
+        if self._loads is not None:
+            self._loads.note(card.name)
+        return card
+
+    def loaded(self, name: str) -> ModelCard | None:
+        """The card, where nothing has to be waited for and no other model could be meant."""
+        card = self._models.find(name) if name else self._models.default()
+        if card is None or self._loads is None or not self._loads.is_coming(card.name):
+            return card
+        return None
+
+    async def unloaded(self, user: str) -> list[str]:
+        """The names of the models that would be loaded for this user. Without the bundled one: whoever has another rarely means it."""
+        if self._loads is None or not self._may_load(user):
+            return []
+        names = [model.name for model in await disk_io(self._available) if not model.bundled]
+        return [name for name in names if self._models.find(name) is None]
+
+    async def _other(self, name: str, user: str) -> ModelCard:
+        if not name:
+            return await self._first_to_come()
+        wanted = self._models.alias_of(name) or name
+        if (card := await self._from_disk(wanted, user)) is not None:
+            return card
+        if (card := self._models.similar(name)) is not None:
+            return card
+        if (pattern := self._models.by_pattern(name)) is not None:
+            if (card := self.loaded(pattern)) is not None:
+                return card
+            if (card := await self._from_disk(pattern, user)) is not None:
+                return card
+        await self._tell_unloaded(wanted)
         return self._models.resolve(name)
+
+    async def _from_disk(self, name: str, user: str) -> ModelCard | None:
+        """The model that this name means among those that are loaded and those on the disk, loaded if need be; None if it means none, or
+        one that this user may not load."""
+        loads = self._loads
+        if loads is None:
+            return None
+        may_load = self._may_load(user)
+        known = [KnownName(card.name) for card in self._models.cards()]
+        if may_load or loads.are_any:
+            known += [KnownName(model.name, model.names) for model in await disk_io(self._available)]
+        found = find_similar(name, known)
+        if not found:
+            return None
+        card = self._models.find(found)
+        if card is not None and not loads.is_coming(found):
+            return card
+        if card is None and not loads.is_begun(found) and not may_load:
+            return None
+        await loads.loaded(found)
+        if (card := self._models.find(found)) is None:
+            raise Unavailable(unloaded_message(found), code="model_unloaded")
+        return card
+
+    async def _first_to_come(self) -> ModelCard:
+        """The default model where none is loaded: the one that is being loaded now, if there is one. Raises Unavailable."""
+        while self._loads is not None and self._loads.is_loading and self._models.default() is None:
+            await self._loads.until_turn_changes()
+        return self._models.resolve("")
+
+    async def _tell_unloaded(self, name: str) -> None:
+        """Raises ModelNotFound for a model that is on the disk and that this user may not load."""
+        if self._loads is None:
+            return
+        files = [KnownName(model.name, model.names) for model in await disk_io(self._available)]
+        if (found := find_similar(name, files)) and self._models.find(found) is None:
+            raise ModelNotFound(
+                f"The model {shortened(found)!r} is installed but not loaded, and your requests may not load it "
+                "(loading.by_request). Ask an admin to load it.",
+                param="model",
+            )

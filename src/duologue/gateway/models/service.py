@@ -18,6 +18,7 @@ from fastapi import APIRouter
 
 from duologue.config import Settings
 from duologue.errors import Problem
+from duologue.gateway.auth.keys import Keys
 from duologue.gateway.models import api_routes, v1_routes
 from duologue.gateway.models.api_routes import READ_AGAIN, ModelEvent
 from duologue.gateway.models.available import AvailableModels
@@ -28,6 +29,9 @@ from duologue.gateway.models.downloads import Download, Downloads
 from duologue.gateway.models.loader import Loader, LoadRequest, ProbeHardware, repeated
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.models.remembered import RememberedModels
+from duologue.gateway.models.requested.inline_loads import InlineLoads
+from duologue.gateway.models.requested.load_rules import may_load
+from duologue.gateway.models.requested_models import RequestedModels
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.workers.load_specs import ListCards
 from duologue.http.event_log import EventLog, EventNumbers
@@ -72,7 +76,13 @@ class ModelService:
         self._remembering = anyio.Event()
         self.available = AvailableModels(settings, configured)
         self.remembered = RememberedModels(pool.prefer)
-        self.loader = Loader(pool, self.available, probe_hardware, self.remembered, list_cards)
+        loading = settings.loading
+        self._by_request = loading.by_request
+        self.loader = Loader(
+            pool, self.available, probe_hardware, self.remembered, list_cards, grace=loading.drain_s
+        )
+        self.for_requests = InlineLoads(self.loader, pool, limit=loading.waiting, patience=loading.room_s)
+        self.loader.give_way = self.for_requests.give_way
         self.for_chats = ChatModels(self, models, may_load)
         self.events: EventLog[ModelEvent] = EventLog(
             EventNumbers(time.time_ns() // 1_000_000), reset=READ_AGAIN
@@ -107,13 +117,24 @@ class ModelService:
             ),
         )
 
+    def requested_by(self, keys: Keys) -> RequestedModels:
+        """What resolves the models that requests name. `keys` knows the users, for who may have one loaded."""
+
+        def may(user: str) -> bool:
+            account = keys.account(user)
+            name = account.name if account else ""
+            return may_load(self._by_request, user=user, name=name, is_admin=keys.is_admin(user))
+
+        return RequestedModels(self._models, self.available.all, self.for_requests, may)
+
     def publish_changes(self) -> None:
         """Something changed in the pool: publish what readers of the events need to know."""
         self.loader.pool_changed()
         self._pool_notifier.notify()
         workers = self._pool.workers.values()
         states: list[tuple[object, ...]] = [
-            (status.worker, status.state, status.detail, status.models, status.warning) for status in workers
+            (status.worker, status.state, status.detail, status.models, status.warning, status.draining)
+            for status in workers
         ]
         progress = {status.worker: status.progress for status in workers if status.progress is not None}
         if states != self._states:
@@ -200,11 +221,13 @@ class ModelService:
         async with anyio.create_task_group() as tasks:
             await tasks.start(self.loader.run)
             await tasks.start(self.downloads.run)
+            await tasks.start(self.for_requests.run)
             task_status.started()
 
     def close(self) -> None:
         """Accept nothing new and end what is running: the server shuts down."""
         self.downloads.close()
+        self.for_requests.close()
         self.loader.close()
         self.events.close()
 

@@ -24,13 +24,11 @@ from duologue.gateway.models.remembered import RememberedModels
 from duologue.http.json_api import user_of
 from duologue.http.sse import resumable_stream
 from duologue.threads import disk_io
-from duologue.wire.openai import model_entry
+from duologue.wire.models.model_entries import model_entry
 from duologue.wire.validation_errors import shortened
 
 MODULES = 100
 """The steps that a load is divided into, as other servers report it."""
-ACCEPTED = frozenset({"skip_queue"})
-"""Fields of other servers that are accepted and ignored: loads are not queued here."""
 NAMED_AS_IGNORED = 20
 LARGEST = 2**31 - 1
 """Engines use 32-bit integers."""
@@ -53,6 +51,12 @@ class LoadBody(BaseModel):
         default=None, ge=-1, le=LARGEST, description="Layers of the model on the GPU; -1: all."
     )
     replace: bool = Field(default=False, description="First unload everything that was loaded at run time.")
+    drain: bool = Field(
+        default=True, description="With `replace`: what is unloaded may first end its running replies."
+    )
+    skip_queue: bool = Field(
+        default=False, description="As `drain: false`, as other servers call it: end what is running."
+    )
     force: bool = Field(default=False, description="Load it even if memory is short.")
     another: bool = Field(default=False, description="Add a worker to a model that is already loaded.")
     default: bool = Field(default=False, description="Make it the default model once it is ready.")
@@ -68,6 +72,7 @@ class LoadBody(BaseModel):
             name,
             sizes,
             replace=self.replace,
+            drain=self.drain and not self.skip_queue,
             force=self.force,
             another=self.another,
             default=self.default,
@@ -76,7 +81,7 @@ class LoadBody(BaseModel):
 
     def ignored(self) -> list[str]:
         """The unknown fields."""
-        unknown = sorted(set(self.model_extra or {}) - ACCEPTED)
+        unknown = sorted(set(self.model_extra or {}))
         return [shortened(name) for name in unknown[:NAMED_AS_IGNORED]]
 
 
@@ -87,6 +92,10 @@ class UnloadBody(BaseModel):
 
     name: str = Field(default="", max_length=300, description="A model's name.")
     worker: str = Field(default="", max_length=300, description="A worker's name.")
+    drain: bool = Field(
+        default=True,
+        description="Nothing new begins, and running replies may end before, for `loading.drain_s` seconds at most; false: they end at once.",
+    )
 
 
 def router(
@@ -137,10 +146,11 @@ def router(
 
     @routes.post("/unload", summary="Unload a model", dependencies=[Depends(admin)])
     async def unload(body: UnloadBody | None = None) -> dict[str, Any]:
-        """Gives the names of the unloaded workers. Their running replies end with `model_unloaded`. The next start does not load
-        them again, except those of the settings."""
+        """Gives the names of the unloaded workers, when they are gone. Their running replies may end before; those that take longer than
+        `loading.drain_s`, and with `drain: false` all, end with `model_unloaded`. The next start does not load them again, except those of
+        the settings."""
         target = body or UnloadBody()
-        return {"unloaded": await loader.unload(target.name, target.worker)}
+        return {"unloaded": await loader.unload(target.name, target.worker, drain=target.drain)}
 
     return routes
 

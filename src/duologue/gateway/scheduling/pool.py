@@ -7,6 +7,7 @@ slot on every exit. A `WorkerKeeper` runs each worker. There is one pool for the
 from __future__ import annotations
 
 import itertools
+import math
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -181,13 +182,14 @@ class Pool:
         self._on_change()
         return keeper.status
 
-    async def remove(self, name: str) -> None:
-        """Remove a worker: requests that wait for its model alone are refused, running ones end with `model_unloaded`. Returns
-        when its process has ended. Raises KeyError."""
+    async def remove(self, name: str, failure: Failed | None = None) -> None:
+        """Remove a worker: requests that wait for its model alone are refused, running ones end, both with `failure` or `model_unloaded`.
+        Returns when its process has ended. Raises KeyError."""
         status, keeper = self.workers.pop(name), self._keepers.pop(name)
-        message = _removed_message(status)
-        self._apply(self.scheduler.worker_removed(name, self._clock(), message))
-        keeper.remove(Failed("model_unloaded", message, 503))
+        failure = failure or Failed("model_unloaded", _removed_message(status), 503)
+        refused = self.scheduler.worker_removed(name, self._clock(), failure.message, failure.code)
+        self._apply(refused)
+        keeper.remove(failure)
         self._on_change()
         if self._tasks is not None:
             await keeper.wait_ended()
@@ -215,16 +217,24 @@ class Pool:
         views = sorted((keeper.status for keeper in self._keepers.values()), key=is_other)
         self.workers = {status.worker: status for status in views}
 
-    async def retire(self, name: str) -> None:
-        """Remove a worker as soon as nothing runs on it, which may take hours; nothing new begins on it. It goes behind the
-        others, so that the first is the one that serves. Raises KeyError."""
+    async def retire(self, name: str, grace: float = math.inf) -> None:
+        """Remove a worker as soon as nothing runs on it, which may take hours, or after `grace` seconds; nothing new begins on it. It goes
+        behind the others, and its model is served no more unless one of them has it. Raises KeyError."""
         self._keepers[name] = self._keepers.pop(name)
+        status = self.workers[name]
+        status.draining = True
         self._order()
-        self._apply(self.scheduler.worker_draining(name, self._clock()))
-        while name in self.workers and self.scheduler.busy(name):
-            await self._slot_released.wait()
-        if name in self.workers:
+        self._apply(self.scheduler.worker_draining(name, self._clock(), _removed_message(status)))
+        self._on_change()
+        with anyio.move_on_after(grace):
+            while self.workers.get(name) is status and self.scheduler.busy(name):
+                await self._slot_released.wait()
+        if self.workers.get(name) is status:
             await self.remove(name)
+
+    async def slot_released(self) -> None:
+        """Return when a slot was given back, or a worker was lost."""
+        await self._slot_released.wait()
 
     def restart(self, name: str) -> None:
         """Restart a worker at once. What it runs ends with `worker_restarted`; waiting requests keep their place. Raises
@@ -324,12 +334,14 @@ class Pool:
 
     def served(self) -> ServedModels:
         """The models by the names that clients use. Made again only when a worker or its models have changed."""
+        # What drains serves nobody new.
+        serving = [status for status in self.workers.values() if not status.draining]
         of = [
             self._preferred,
-            *((status.model, status.card, status.models, status.warning) for status in self.workers.values()),
+            *((status.model, status.card, status.models, status.warning) for status in serving),
         ]
         if of != self._served[0]:
-            self._served = (of, ServedModels(self.workers.values(), self._preferred))
+            self._served = (of, ServedModels(serving, self._preferred))
         return self._served[1]
 
     def workers_of(self, model: str) -> list[WorkerStatus]:

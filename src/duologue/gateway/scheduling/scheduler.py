@@ -172,26 +172,34 @@ class Scheduler:
                 refusals.append(refusal)
         return refusals + self._dispatch(at)
 
-    def worker_draining(self, name: str, at: float) -> list[Command]:
-        """The worker is going to be removed: what runs on it goes on, and nothing new begins."""
-        if (worker := self._workers.get(name)) is not None and worker.state == "ready":
-            worker.state = "draining"
-        return self._dispatch(at)
+    def worker_draining(self, name: str, at: float, message: str = "") -> list[Command]:
+        """The worker is going to be removed: what runs on it goes on, and nothing new begins. Requests that wait for a model that no
+        other worker has are refused with `message`."""
+        if (worker := self._workers.get(name)) is None or worker.state != "ready":
+            return self._dispatch(at)
+        worker.state = "draining"
+        return self._refused_by_unloading(worker.model, message) + self._dispatch(at)
 
-    def worker_removed(self, name: str, at: float, message: str = "") -> list[Command]:
+    def worker_removed(
+        self, name: str, at: float, message: str = "", code: str = "model_unloaded"
+    ) -> list[Command]:
         """The worker was removed. Requests for a model that no other worker has are refused with `message`."""
         if (removed := self._workers.pop(name, None)) is None:
             return []
         self._totals.pop(name, None)
+        return self._refused_by_unloading(removed.model, message, code) + self._dispatch(at)
+
+    def _refused_by_unloading(self, model: str, message: str, code: str = "model_unloaded") -> list[Command]:
         refusals: list[Command] = []
-        for entry in [entry for entry in self._waiting.values() if entry.model == removed.model]:
+        for entry in [entry for entry in self._waiting.values() if entry.model == model]:
             if (refusal := self._refusal(entry.ticket, entry.model)) is None:
                 continue
-            if all(worker.model != removed.model for worker in self._workers.values()):
-                refusal = Refused(entry.ticket, "model_unloaded", message or unloaded_message(removed.model))
+            left = [worker for worker in self._workers.values() if worker.model == model]
+            if all(worker.state == "draining" for worker in left):
+                refusal = Refused(entry.ticket, code, message or unloaded_message(model))
             del self._waiting[entry.ticket]
             refusals.append(refusal)
-        return refusals + self._dispatch(at)
+        return refusals
 
     # ---- requests
 
@@ -279,6 +287,18 @@ class Scheduler:
     def busy(self, worker: str) -> int:
         """How many of a worker's slots are in use."""
         return sum(slot.ticket is not None for slot in self._slots_of(worker))
+
+    def is_wanted(self, worker: str) -> bool:
+        """Whether something runs on a worker, or waits for its model."""
+        own = self._workers.get(worker)
+        waits = own is not None and any(entry.model == own.model for entry in self._waiting.values())
+        return waits or self.busy(worker) > 0
+
+    def last_use(self, worker: str) -> tuple[float, float]:
+        """When a slot of this worker was last lent, and when one was last given back; minus infinity for never."""
+        slots = self._slots_of(worker)
+        lent = max((slot.since for slot in slots if slot.kind), default=float("-inf"))
+        return lent, max((slot.used for slot in slots), default=float("-inf"))
 
     def totals(self, worker: str) -> tuple[int, float]:
         """How many generations a worker has served, and their seconds together."""
@@ -392,6 +412,8 @@ class Scheduler:
         if any(worker.state not in ("failed", "draining") for worker in serving):
             return None
         detail = next((worker.detail for worker in serving if worker.detail), "")
+        if not detail and serving:
+            return Refused(ticket, "model_unloaded", unloaded_message(model))
         return Refused(ticket, "model_unavailable", detail or f"No worker serves the model {model!r}.")
 
     def _places(self, at: float) -> Iterator[Moved]:

@@ -44,7 +44,7 @@ ListCards = Callable[[], Sequence[Card]]
 
 def load_specs(settings: Settings, list_cards: ListCards = tuple) -> list[LoadSpec]:
     """One load spec for each worker, the copies of a model after each other. Raises StartFailed for a missing or broken model file, or for an interpreter that cannot run its worker, with what to do. `list_cards` takes a second, and is asked only where there is something to place."""
-    entries = settings.worker_entries
+    entries = settings.entries(catalogue.names_of)
     for entry in entries:
         if python := interpreter_of(entry):
             check_interpreter(entry.name, python)

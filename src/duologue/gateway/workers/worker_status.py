@@ -36,6 +36,10 @@ class WorkerStatus(Struct):
     """How its process last ended, for the log."""
     added: bool = False
     """Whether it was loaded at run time and is not in the settings."""
+    by_request: bool = False
+    """Whether a request that named its model had it loaded; such a model may be unloaded to make room for another."""
+    draining: bool = False
+    """Whether it is going to be removed once what runs on it has ended; nothing new begins on it."""
     upstream: str = ""
     """The name of the connected server whose models it serves, all of them; empty for a worker with one model."""
     models: tuple[UpstreamModel, ...] = ()

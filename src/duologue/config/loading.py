@@ -1,0 +1,36 @@
+"""The settings of models that come and go while the server runs: who may have one loaded by a request, and how one is drained."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from duologue.config.field_types import Positive, Seconds
+from duologue.config.section import Section
+
+OFF, ADMINS, EVERYONE = "off", "admins", "everyone"
+
+
+def _names(value: object) -> object:
+    """One word may stand without a list, and YAML reads `off` as false."""
+    if value is False:
+        return (OFF,)
+    return (value,) if isinstance(value, str) else value
+
+
+class LoadingSettings(Section):
+    by_request: Annotated[tuple[str, ...], BeforeValidator(_names)] = Field(
+        default=(ADMINS,),
+        description="Who has an installed model loaded by naming it in a request: `off`, `admins`, `everyone`, or names of users.",
+    )
+    waiting: Positive = Field(
+        default=64, description="Requests that may wait for such loads at a time; further ones are refused."
+    )
+    room_s: Seconds = Field(
+        default=60,
+        description="Seconds such a load waits until a model that a request had loaded is idle and can make room.",
+    )
+    drain_s: Seconds = Field(
+        default=30, description="Seconds that running replies have to end when their model is unloaded."
+    )

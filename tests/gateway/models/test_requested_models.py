@@ -1,0 +1,158 @@
+"""The model that a request names: loaded, on the disk, or chosen by a pattern."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.stand_in import StandIn
+
+from duologue.errors import ModelNotFound, Unavailable
+from duologue.gateway.models.available import AvailableModel
+from duologue.gateway.models.registry import ModelRegistry
+from duologue.gateway.models.requested_models import RequestedModels
+from duologue.values.requests import ModelCard
+
+pytestmark = pytest.mark.anyio
+
+MINI = ModelCard("mini", "llama", 2048)
+DISK = [
+    AvailableModel("mini", bundled=True),
+    AvailableModel("qwen3-4b", Path("/models/Qwen3-4B-Q4_K_M.gguf")),
+    AvailableModel("duologue-mini", bundled=True),
+]
+ALIASES = {"best": "qwen3-4b", "gpt-*": "mini", "claude-*": "qwen3-4b", "default-*": ""}
+
+
+class Loads(StandIn):
+    """Loads at once, and remembers what."""
+
+    def __init__(self) -> None:
+        self.cards = [MINI]
+        self.loads: list[str] = []
+        self.noted: list[str] = []
+        self.coming: set[str] = set()
+        self.begun: set[str] = set()
+        self.is_loading = False
+
+    def note(self, model: str) -> None:
+        self.noted.append(model)
+
+    def is_coming(self, model: str) -> bool:
+        return model in self.coming
+
+    @property
+    def are_any(self) -> bool:
+        return self.is_loading or bool(self.begun | self.coming)
+
+    def is_begun(self, model: str) -> bool:
+        return model in self.begun | self.coming
+
+    async def loaded(self, model: str) -> None:
+        self.loads.append(model)
+        self.coming.discard(model)
+        if all(card.name != model for card in self.cards):
+            self.cards.append(ModelCard(model, "llama", 4096))
+
+    async def until_turn_changes(self) -> None:
+        self.is_loading = False
+        self.cards = [MINI]
+
+
+@pytest.fixture
+def loads() -> Loads:
+    return Loads()
+
+
+def requested(loads: Any, **aliases: str) -> RequestedModels:
+    registry = ModelRegistry(lambda: loads.cards, ALIASES | aliases)
+    return RequestedModels(registry, lambda: DISK, loads, lambda user: user == "anna")
+
+
+async def answers(loads: Any, name: str, user: str = "anna", **aliases: str) -> str:
+    return (await requested(loads, **aliases).card(name, user)).name
+
+
+@pytest.mark.parametrize("name", ["", "mini", "MINI", "mini:latest", "mini.gguf", "gpt-4.1", "default-x"])
+async def test_a_loaded_model_is_answered_without_a_load(loads, name):
+    assert await answers(loads, name) == "mini"
+    assert (loads.loads, loads.noted) == ([], ["mini"])
+
+
+@pytest.mark.parametrize(
+    "name", ["qwen3-4b", "qwen3:4b", "hf.co/Qwen/Qwen3-4B-GGUF:Q4_K_M", "best", "claude-opus"]
+)
+async def test_a_model_on_the_disk_is_loaded_for_who_may(loads, name):
+    assert await answers(loads, name) == "qwen3-4b"
+    assert loads.loads == ["qwen3-4b"]
+    assert await answers(loads, name) == "qwen3-4b"
+    assert loads.loads == ["qwen3-4b"]
+
+
+@pytest.mark.parametrize("name", ["qwen3-4b", "qwen3:4b", "best", "claude-opus"])
+async def test_who_may_not_load_is_told_what_is_missing(loads, name):
+    with pytest.raises(ModelNotFound, match=r"loading\.by_request|not loaded|no model"):
+        await answers(loads, name, user="bob")
+    assert loads.loads == []
+
+
+async def test_who_may_not_load_gets_the_model_of_a_pattern(loads):
+    assert await answers(loads, "qwen3-4b", user="bob", **{"*": "mini"}) == "mini"
+
+
+async def test_a_model_that_comes_for_another_is_waited_for_by_everybody(loads):
+    loads.begun.add("qwen3-4b")
+    assert await answers(loads, "qwen3-4b", user="bob") == "qwen3-4b"
+
+
+async def test_a_model_that_is_in_the_pool_and_still_loads_for_a_request_is_waited_for(loads):
+    loads.cards.append(ModelCard("qwen3-4b", "llama", 0))
+    loads.coming.add("qwen3-4b")
+    assert requested(loads).loaded("qwen3-4b") is None
+    assert await answers(loads, "qwen3-4b") == "qwen3-4b"
+    assert loads.loads == ["qwen3-4b"]
+
+
+async def test_a_model_that_is_gone_as_soon_as_it_came_is_unavailable(loads, monkeypatch):
+    async def nothing(model: str) -> None:
+        pass
+
+    monkeypatch.setattr(loads, "loaded", nothing)
+    with pytest.raises(Unavailable) as met:
+        await answers(loads, "qwen3-4b")
+    assert met.value.code == "model_unloaded"
+
+
+async def test_a_name_nobody_knows_is_told_the_known_ones(loads):
+    with pytest.raises(ModelNotFound, match=r"no model 'llama'.*mini"):
+        await answers(loads, "llama")
+
+
+async def test_the_default_is_waited_for_while_it_is_loaded(loads):
+    loads.cards, loads.is_loading = [], True
+    assert await answers(loads, "") == "mini"
+    loads.cards, loads.is_loading = [], False
+    with pytest.raises(Unavailable) as met:
+        await answers(loads, "")
+    assert met.value.code == "model_empty"
+
+
+async def test_with_nothing_loaded_a_name_is_enough(loads):
+    loads.cards = []
+    assert await answers(loads, "qwen3-4b") == "qwen3-4b"
+
+
+async def test_who_may_load_sees_what_is_on_the_disk_but_not_the_bundled_model(loads):
+    assert await requested(loads).unloaded("anna") == ["qwen3-4b"]
+    assert await requested(loads).unloaded("bob") == []
+    await answers(loads, "qwen3-4b")
+    assert await requested(loads).unloaded("anna") == []
+
+
+async def test_without_loads_a_name_is_that_of_a_loaded_model():
+    alone = RequestedModels(ModelRegistry(lambda: [MINI]))
+    assert (await alone.card("mini:latest", "anna")).name == "mini"
+    assert await alone.unloaded("anna") == []
+    with pytest.raises(ModelNotFound):
+        await alone.card("qwen3-4b", "anna")
