@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 from msgspec import Struct
 
-from duologue.config.mcp import McpServer
+from duologue.config.sections.mcp import McpServer
 from duologue.tools.mcp.call_context import SessionLost, ToolCallContext
 from duologue.tools.mcp.capabilities import About, FilledPrompt, Listing, ServerTool
 from duologue.tools.mcp.health import Journal, Phase

@@ -12,21 +12,21 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, SecretStr
 
-from duologue.config.backups import BackupSettings as BackupSettings
-from duologue.config.batches import BatchSettings, FileSettings
-from duologue.config.compat import CompatSettings
-from duologue.config.connections import ConnectionSettings
 from duologue.config.device import Copies, Device
 from duologue.config.field_types import BasePath, HttpUrl, Positive, Seconds, UserPath
-from duologue.config.loading import LoadingSettings
-from duologue.config.log import Log
-from duologue.config.mcp import Mcp
 from duologue.config.model_preset import PresetSettings
-from duologue.config.recordings import RecordingSettings
 from duologue.config.section import Section
-from duologue.config.ui import Ui
-from duologue.config.video import VideoConfig
-from duologue.config.voice import VoiceSettings
+from duologue.config.sections.backups import BackupSettings as BackupSettings
+from duologue.config.sections.batches import BatchSettings, FileSettings
+from duologue.config.sections.compat import CompatSettings
+from duologue.config.sections.connections import ConnectionSettings
+from duologue.config.sections.loading import LoadingSettings
+from duologue.config.sections.log import Log
+from duologue.config.sections.mcp import Mcp
+from duologue.config.sections.recordings import RecordingSettings
+from duologue.config.sections.ui import Ui
+from duologue.config.sections.video import VideoConfig
+from duologue.config.sections.voice import VoiceSettings
 from duologue.values.fitting import MediaBudget
 
 NamesOf = Callable[[str], Iterable[str]]

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from duologue.config.video import VideoConfig
+from duologue.config.sections.video import VideoConfig
 from duologue.errors import NotFound
 from duologue.gateway.avatars.video_offers import NATIVE, NOT_DRAWN, SWITCHED_OFF, ChosenVideo, VideoOffers
 from duologue.values.avatars import AvatarSource

@@ -14,7 +14,7 @@ import pytest
 from tests.support.store_fixtures import Clock, clock, memory
 from tests.support.stored_files import stored
 
-from duologue.config.batches import BatchSettings, FileSettings
+from duologue.config.sections.batches import BatchSettings, FileSettings
 from duologue.gateway.batches.line_executor import Answer
 from duologue.gateway.batches.service import BatchService
 from duologue.gateway.files.stored_files import StoredFiles

@@ -7,7 +7,7 @@ import pytest
 from tests.gateway.batches.conftest import Place, lines
 from tests.support.stored_files import stored
 
-from duologue.config.batches import FileSettings
+from duologue.config.sections.batches import FileSettings
 from duologue.errors import NotFound
 from duologue.gateway.batches.batch_run import SAVE_MS
 from duologue.gateway.batches.service import WINDOW_MS

@@ -19,8 +19,8 @@ from tests.support.store_fixtures import clock, memory
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from duologue.config.video import VideoConfig
-from duologue.config.voice import VoiceSettings
+from duologue.config.sections.video import VideoConfig
+from duologue.config.sections.voice import VoiceSettings
 from duologue.errors import NotFound, Problem
 from duologue.gateway.apps.app_registry import AppRegistry
 from duologue.gateway.avatars.video_offers import VideoOffers

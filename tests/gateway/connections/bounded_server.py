@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from uvicorn.server import ServerState
 
-from duologue.config.connections import ConnectionSettings
+from duologue.config.sections.connections import ConnectionSettings
 from duologue.gateway.connections.acceptor import Acceptor
 from duologue.gateway.connections.admission import Admission, ConnectionTable
 from duologue.gateway.connections.guard import ConnectionGuard

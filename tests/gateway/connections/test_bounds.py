@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duologue.config.connections import ConnectionSettings
+from duologue.config.sections.connections import ConnectionSettings
 from duologue.gateway.connections.bounds import (
     CLOSING_SECONDS,
     KILOBYTE,

@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from duologue import telemetry
-from duologue.config.connections import ConnectionSettings
+from duologue.config.sections.connections import ConnectionSettings
 from duologue.gateway.connections.admission import Admission, ConnectionTable
 from duologue.gateway.connections.guard import ConnectionGuard
 

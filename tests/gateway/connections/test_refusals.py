@@ -5,7 +5,7 @@ from typing import get_args
 
 import pytest
 
-from duologue.config.connections import ConnectionSettings
+from duologue.config.sections.connections import ConnectionSettings
 from duologue.gateway.connections.bounds import Bound
 from duologue.gateway.connections.refusals import answer, plain_http_answer, problem_of
 

@@ -12,7 +12,7 @@ from tests.gateway.fake_seats import FakeGenerate, words
 from tests.gateway.fake_voice_worker import CARD, Seats
 from tests.support.sample_files import tone
 
-from duologue.config.voice import VoiceSettings
+from duologue.config.sections.voice import VoiceSettings
 from duologue.gateway.apps.app_registry import AppRegistry
 from duologue.gateway.calls import call_model
 from duologue.gateway.duplex import duplex_session

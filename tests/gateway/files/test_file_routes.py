@@ -12,7 +12,7 @@ import pytest
 from tests.support.store_fixtures import Clock, clock, memory
 from tests.support.stored_files import clients
 
-from duologue.config.batches import FileSettings
+from duologue.config.sections.batches import FileSettings
 from duologue.gateway.files import file_routes
 from duologue.gateway.files.stored_files import StoredFiles
 from duologue.store.batches.file_rows import FileRows

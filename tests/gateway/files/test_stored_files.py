@@ -11,7 +11,7 @@ import anyio
 import pytest
 from tests.support.store_fixtures import Clock, clock, memory
 
-from duologue.config.batches import FileSettings
+from duologue.config.sections.batches import FileSettings
 from duologue.errors import NotFound, Problem, TooLarge, Unavailable
 from duologue.gateway.files.stored_files import DAY_MS, StoredFiles
 from duologue.store.batches.file_rows import FileRows

@@ -12,7 +12,7 @@ import pytest
 from fastapi import FastAPI
 from tests.support.store_fixtures import Clock, clock, memory
 
-from duologue.config.recordings import RecordingSettings
+from duologue.config.sections.recordings import RecordingSettings
 from duologue.gateway.recordings.recording_routes import router
 from duologue.gateway.recordings.service import RecordingService
 from duologue.http.error_responses import exception_handlers

@@ -11,7 +11,7 @@ import anyio
 import pytest
 from tests.support.store_fixtures import Clock, clock, memory
 
-from duologue.config.recordings import RecordingSettings
+from duologue.config.sections.recordings import RecordingSettings
 from duologue.errors import Forbidden, NotFound, TooLarge, Unavailable
 from duologue.gateway.recordings.recording_files import ENTRIES, PEAKS, RecordingFiles
 from duologue.gateway.recordings.service import DAY_MS, RecordingService

@@ -9,7 +9,7 @@ from tests.gateway.fake_voice_worker import CARD, WORD, Seats
 from tests.support.sample_files import tone, wav_file
 from tests.support.store_fixtures import clock, memory
 
-from duologue.config.voice import VoiceSettings
+from duologue.config.sections.voice import VoiceSettings
 from duologue.errors import NotFound, Problem, QueueFull, Unavailable, Unsupported
 from duologue.gateway.speech.service import SpeechService
 from duologue.gateway.speech.voice_choice import CLONED

@@ -10,7 +10,7 @@ from tests.tools.fakes import Person, until
 from tests.tools.servers import npm
 from tests.tools.servers.talk import open_talk
 
-from duologue.config.mcp import McpServer
+from duologue.config.sections.mcp import McpServer
 from duologue.errors import Problem
 from duologue.tools.mcp import program
 from duologue.tools.mcp.call_context import OPEN_QUESTIONS, SessionLost

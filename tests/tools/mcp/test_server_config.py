@@ -3,7 +3,7 @@ import json
 import pytest
 from tests.tools.fakes import Row
 
-from duologue.config.mcp import Mcp, McpServer
+from duologue.config.sections.mcp import Mcp, McpServer
 from duologue.errors import BadRequest, Forbidden, StartFailed
 from duologue.tools.mcp.server_config import dump, load, parse_new, parse_rows
 

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from duologue.config.video import VideoConfig
+from duologue.config.sections.video import VideoConfig
 from duologue.errors import Problem
 from duologue.values.avatars import AvatarSource, VideoMode
 from duologue.values.call_events import VideoState

@@ -17,7 +17,7 @@ import anyio
 import anyio.abc
 from msgspec.structs import replace
 
-from duologue.config.batches import BatchSettings
+from duologue.config.sections.batches import BatchSettings
 from duologue.errors import NotFound, Problem
 from duologue.fair_lane import FairLane
 from duologue.gateway.batches.line_executor import LineExecutor

@@ -16,7 +16,7 @@ import anyio
 import anyio.abc
 from msgspec.structs import replace
 
-from duologue.config.batches import BatchSettings
+from duologue.config.sections.batches import BatchSettings
 from duologue.errors import BadRequest, Busy, NotFound, Problem, Unavailable, Unsupported
 from duologue.fair_lane import FairLane
 from duologue.gateway.batches.batch_run import BatchRun

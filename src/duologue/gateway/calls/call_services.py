@@ -11,8 +11,8 @@ from typing import Protocol
 
 import msgspec
 
+from duologue.config.sections.voice import VoiceSettings
 from duologue.config.settings import LimitSettings
-from duologue.config.voice import VoiceSettings
 from duologue.errors import NotFound, Problem, Unsupported
 from duologue.gateway.apps.app_registry import AppRegistry
 from duologue.gateway.avatars.video_offers import VideoOffers

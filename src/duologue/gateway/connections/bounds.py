@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from enum import Enum, auto
 from typing import Literal
 
-from duologue.config.connections import ConnectionSettings
+from duologue.config.sections.connections import ConnectionSettings
 
 Bound = Literal[
     "request_line",

@@ -14,7 +14,7 @@ from typing import Protocol
 import anyio
 
 from duologue import telemetry
-from duologue.config.connections import ConnectionSettings
+from duologue.config.sections.connections import ConnectionSettings
 from duologue.gateway.connections.admission import Admission, ConnectionTable, Full
 from duologue.gateway.connections.bound_log import BoundLog
 from duologue.gateway.connections.bounds import REFUSED_SECONDS, Bound

@@ -6,7 +6,7 @@ import json
 import re
 from http import HTTPStatus
 
-from duologue.config.connections import ConnectionSettings
+from duologue.config.sections.connections import ConnectionSettings
 from duologue.errors import BadRequest, Busy, Problem, TooLarge, Unavailable
 from duologue.gateway.connections.bounds import Bound
 from duologue.http.error_responses import problem_body

@@ -19,7 +19,7 @@ import anyio
 import anyio.abc
 from msgspec import Struct
 
-from duologue.config.batches import FileSettings
+from duologue.config.sections.batches import FileSettings
 from duologue.conversations.files.folder_access import in_folder
 from duologue.errors import NotFound, Problem, TooLarge, Unavailable
 from duologue.threads import disk_cleanup, disk_io

@@ -16,7 +16,7 @@ import anyio
 import anyio.abc
 from msgspec.structs import replace
 
-from duologue.config.recordings import RecordingSettings
+from duologue.config.sections.recordings import RecordingSettings
 from duologue.errors import Forbidden, Problem, TooLarge, Unavailable, Unsupported
 from duologue.gateway.recordings.recorder import Recorder
 from duologue.gateway.recordings.recording_document import entries_of

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from duologue.config.voice import VoiceSettings
+from duologue.config.sections.voice import VoiceSettings
 from duologue.errors import Problem, Unsupported
 from duologue.gateway.workers.load_specs import names_engine
 from duologue.models import installed_packs

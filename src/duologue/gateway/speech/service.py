@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from duologue.config.voice import VoiceSettings
+from duologue.config.sections.voice import VoiceSettings
 from duologue.decoder.service import decode
 from duologue.errors import NotFound, Problem, Unavailable, Unsupported
 from duologue.fair_lane import FairLane

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from duologue.config import Settings, WorkerEntry
-from duologue.config.voice import Recogniser, Speaker, VoiceSettings
+from duologue.config.sections.voice import Recogniser, Speaker, VoiceSettings
 from duologue.errors import StartFailed
 from duologue.gateway.workers.interpreter import check_interpreter
 from duologue.models import catalogue

@@ -20,7 +20,7 @@ from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
 
 from duologue import process_limits
-from duologue.config.mcp import McpServer
+from duologue.config.sections.mcp import McpServer
 from duologue.tools.mcp.health import LINES, Journal
 from duologue.tools.mcp.message_bounds import MessageTooLarge, Pace, check_parts, check_size, count_parts
 

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit, urlunsplit
 from msgspec import Struct
 from pydantic import ValidationError
 
-from duologue.config.mcp import Mcp, McpServer
+from duologue.config.sections.mcp import Mcp, McpServer
 from duologue.errors import BadRequest, Forbidden, StartFailed
 from duologue.tools.values import BUILTIN
 

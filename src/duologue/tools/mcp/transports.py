@@ -16,7 +16,7 @@ import httpx2
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
-from duologue.config.mcp import McpServer
+from duologue.config.sections.mcp import McpServer
 from duologue.tools.mcp.bounded_http import BoundedClient, TransportState
 from duologue.tools.mcp.health import Journal
 from duologue.tools.mcp.message_bounds import MESSAGE

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from duologue.config.loading import ADMINS, EVERYONE, OFF
+from duologue.config.sections.loading import ADMINS, EVERYONE, OFF
 
 
 def may_load(allowed: Sequence[str], *, user: str, name: str, is_admin: bool) -> bool:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from duologue.config.video import LoRASpec, VideoConfig
+from duologue.config.sections.video import LoRASpec, VideoConfig
 
 
 def test_the_engine_without_weights_gets_its_size_and_rate():

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from duologue.config.voice import Recogniser, Speaker, TurnEnd, VoiceSettings
+from duologue.config.sections.voice import Recogniser, Speaker, TurnEnd, VoiceSettings
 
 
 def test_the_bundled_engines_need_no_setting():

@@ -3,7 +3,7 @@
 import pytest
 
 from duologue.config import load
-from duologue.config.ui import UiOptions, UiPage
+from duologue.config.sections.ui import UiOptions, UiPage
 from duologue.errors import StartFailed
 from duologue.wire.api import OptionsBody
 
@@ -135,7 +135,7 @@ def test_a_voice_can_be_among_the_first_values():
 def test_every_language_of_the_page_can_be_the_operator_s_choice():
     from pathlib import Path
 
-    folder = Path(__file__).parents[2] / "web/src/language"
+    folder = Path(__file__).parents[3] / "web/src/language"
     languages = sorted(path.name for path in folder.iterdir() if path.is_dir())
     assert "en" in languages
     for language in languages:
