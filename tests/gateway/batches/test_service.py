@@ -27,6 +27,25 @@ async def test_the_batches_of_a_user_run_one_after_another_and_those_of_others_b
         assert (await place.service.get("ada", first.id)).status == "completed"
 
 
+async def test_a_batch_that_ends_while_its_row_is_read_is_not_told_as_it_was(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+):
+    async with place.running() as service:
+        batch = await place.made(lines(1, hold=1))
+        await place.requests.until(lambda: place.requests.held == 1)
+        read = service.rows.get
+
+        async def read_slowly(user: str, id: str):
+            row = await read(user, id)
+            place.requests.release.set()
+            while id in service._running:
+                await anyio.lowlevel.checkpoint()
+            return row
+
+        monkeypatch.setattr(service.rows, "get", read_slowly)
+        assert (await service.get("ada", batch.id)).status == "completed"
+
+
 async def test_one_that_waits_is_cancelled_at_once(place: Place):
     async with place.running():
         await place.made(lines(1, hold=1))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import secrets
 import shutil
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -215,12 +215,16 @@ class BatchService:
 
     async def get(self, user: str, id: str) -> StoredBatch:
         """A batch, as far as it is. Raises NotFound, also for another user's."""
-        return self._current(await self.rows.get(user, id))
+        running = dict(self._running)
+        return self._current(await self.rows.get(user, id), running)
 
     async def list(self, user: str, *, after: str, limit: int) -> list[StoredBatch]:
         """Those of this user, the newest first. Raises NotFound for an unknown `after`."""
         behind = await self.rows.get(user, after) if after else None
-        return [self._current(batch) for batch in await self.rows.of(user, after=behind, limit=limit)]
+        running = dict(self._running)
+        return [
+            self._current(batch, running) for batch in await self.rows.of(user, after=behind, limit=limit)
+        ]
 
     async def cancel(self, user: str, id: str) -> StoredBatch:
         """Cancel a batch. Raises NotFound; Problem (`batch_ended`) for one that has ended or is about to."""
@@ -243,9 +247,10 @@ class BatchService:
             self._news.notify()
         return await self.get(user, id)
 
-    def _current(self, batch: StoredBatch) -> StoredBatch:
-        """What is known of a batch: of one that runs, more than its row tells."""
-        run = self._running.get(batch.id)
+    def _current(self, batch: StoredBatch, running: Mapping[str, BatchRun]) -> StoredBatch:
+        """What is known of a batch: of one that runs, more than its row tells. `running`: what ran before the row was read; it may
+        have ended while an older row was on its way."""
+        run = self._running.get(batch.id) or running.get(batch.id)
         return batch if run is None or batch.ended else run.batch
 
 
