@@ -2,6 +2,7 @@
 alone and beside others, with an empty cache and with a kept one."""
 
 from collections.abc import AsyncIterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,12 @@ transformers = pytest.importorskip("transformers", reason="these tests need the 
 
 from tests.support.tiny_causal import FAMILIES, make_causal
 
+from duologue.engines.choice_contracts import TemplateChooser, TokenTeller
 from duologue.engines.contracts import Generation, GenerationEnded, Piece, PromptEngine
 from duologue.engines.huggingface.engine import HuggingfaceEngine
 from duologue.engines.registry import load_language_engine
 from duologue.errors import BadRequest, ContextExceeded, StartFailed, Unavailable
+from duologue.sessions.chat.answers import answer
 from duologue.sessions.chat.chat import reply
 from duologue.sessions.chat.chat_prompt import raw_prompt
 from duologue.text.output.reply_grammar import (
@@ -27,6 +30,8 @@ from duologue.text.output.reply_grammar import (
 )
 from duologue.values.events import Done, Event, Failed, Progress, TextDelta
 from duologue.values.messages import Tool, user
+from duologue.values.questions.asked import CountPrompt, DetokenizeTokens, TokenizeText
+from duologue.values.questions.told import Counted
 from duologue.values.requests import ChatRequest, OutputFormat, Sampling
 
 pytestmark = pytest.mark.anyio
@@ -436,3 +441,30 @@ async def test_a_gap_is_filled_where_the_vocabulary_has_tokens_for_it(tmp_path: 
         assert len(written_out) == 6
     finally:
         await engine.close()
+
+
+async def test_texts_come_back_from_their_tokens_and_another_template_may_be_chosen(
+    llama: HuggingfaceEngine,
+) -> None:
+    text = "Hello \U0001f600 there"
+    assert isinstance(llama, TokenTeller)
+    assert isinstance(llama, TemplateChooser)
+    found = await llama.text_tokens(TokenizeText(text, pieces=True))
+    assert len(found.tokens) == len(found.pieces)
+    assert await llama.tokens_text(DetokenizeTokens(found.tokens)) == text
+    assert found.tokens == await llama.tokenize(text, start=False)
+    special = llama._tokenizer.all_special_tokens[0]
+    (one,) = (await llama.text_tokens(TokenizeText(special))).tokens
+    assert len((await llama.text_tokens(TokenizeText(special, control=False))).tokens) > 1
+    assert await llama.tokens_text(DetokenizeTokens((one, *found.tokens), control=False)) == text
+    with pytest.raises(BadRequest):
+        await llama.tokens_text(DetokenizeTokens((10_000_000,)))
+    await llama.use_template("{% for message in messages %}{{ message.content }}{% endfor %}")
+    assert await answered(llama, CountPrompt(ChatRequest((user("abc"),)))) == Counted(
+        len(await llama.tokenize("abc")), llama.card.context
+    )
+    await llama.use_template("")
+
+
+async def answered(engine: HuggingfaceEngine, question: CountPrompt) -> object:
+    return await answer(engine, question, now=datetime(2031, 5, 4))

@@ -144,3 +144,27 @@ def _weights(name: str, shape: tuple[int, ...], model: TinyModel) -> np.ndarray:
     random = np.random.default_rng([model.seed, *name.encode()])
     scale = model.scale if name == "output.weight" else 1.0
     return (random.standard_normal(shape) * scale / np.sqrt(shape[-1])).astype(np.float32)
+
+
+def write_tiny_adapter(
+    path: Path, model: TinyModel = TinyModel(), *, seed: int = 1, architecture: str = "llama", rank: int = 4
+) -> Path:
+    """Write a LoRA adapter with random weights for `model` to `path` and return it."""
+    writer = gguf.GGUFWriter(path, architecture)
+    writer.add_string("general.type", "adapter")
+    writer.add_string("adapter.type", "lora")
+    writer.add_float32("adapter.lora.alpha", 2.0 * rank)
+    random = np.random.default_rng(seed)
+    for block in range(model.blocks):
+        name = f"blk.{block}.attn_q.weight"
+        writer.add_tensor(
+            f"{name}.lora_a", random.standard_normal((rank, model.embedding)).astype(np.float32)
+        )
+        writer.add_tensor(
+            f"{name}.lora_b", random.standard_normal((model.embedding, rank)).astype(np.float32)
+        )
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path

@@ -5,6 +5,15 @@ from hypothesis import strategies as st
 
 from duologue.values.events import AudioDelta, Done, Failed, Prefilled, TextDelta, ToolCallDelta, Usage
 from duologue.values.messages import AudioPart, ImagePart, Message, TextPart, Tool, ToolCall, VideoPart
+from duologue.values.questions.asked import (
+    CountPrompt,
+    DescribeModel,
+    DetokenizeTokens,
+    RenderChat,
+    TokenizeText,
+    UseTemplate,
+)
+from duologue.values.questions.told import Counted, Described, Detokenized, Rendered, TemplateUsed, Tokenized
 from duologue.values.requests import ChatRequest, ModelCard, Sampling
 from duologue.wire import worker_protocol
 
@@ -22,7 +31,13 @@ DOWN: list[worker_protocol.Down] = [
     worker_protocol.Begin(1, 0, REQUEST, "r1"),
     worker_protocol.Cancel(1),
     worker_protocol.Grant(1, 9),
-    worker_protocol.Count(4, REQUEST),
+    worker_protocol.EndThought(3),
+    worker_protocol.Ask(4, CountPrompt(REQUEST)),
+    worker_protocol.Ask(5, RenderChat(REQUEST, tokens=True)),
+    worker_protocol.Ask(6, TokenizeText("a", start=True, pieces=True)),
+    worker_protocol.Ask(7, DetokenizeTokens((1, 2), control=False)),
+    worker_protocol.Ask(8, DescribeModel("m")),
+    worker_protocol.Ask(9, UseTemplate("{{ messages }}")),
 ]
 UP: list[worker_protocol.Up] = [
     worker_protocol.Emit(
@@ -31,8 +46,13 @@ UP: list[worker_protocol.Up] = [
     worker_protocol.Emit(1, (Done("stop", Usage(3, 4)),)),
     worker_protocol.Emit(2, (Failed("x", "y", 503),)),
     worker_protocol.Closed(1),
-    worker_protocol.Counted(4, 120, 4096, estimated=True),
-    worker_protocol.Counted(5, code="template_error", message="No.", status=400),
+    worker_protocol.AskAnswered(4, Counted(120, 4096, estimated=True)),
+    worker_protocol.AskAnswered(5, Rendered("<|im_start|>", (1,))),
+    worker_protocol.AskAnswered(6, Tokenized((1,), (b"\xf0",))),
+    worker_protocol.AskAnswered(7, Detokenized("a")),
+    worker_protocol.AskAnswered(8, Described("{{ messages }}", "<s>", "</s>")),
+    worker_protocol.AskAnswered(9, TemplateUsed()),
+    worker_protocol.AskAnswered(5, code="template_error", message="No.", status=400, param="messages"),
     worker_protocol.Report("w", "ready", card=ModelCard("m", "llama", 4096)),
 ]
 

@@ -19,6 +19,7 @@ from duologue.values.call_events import (
 )
 from duologue.values.events import Done, TextDelta
 from duologue.values.messages import ImagePart, system, user
+from duologue.values.questions.asked import CountPrompt
 from duologue.values.requests import ChatRequest
 from duologue.wire import worker_protocol
 from duologue.worker.app import Worker, build
@@ -83,20 +84,23 @@ def test_a_prompt_is_counted_over_the_socket_as_the_reply_will_begin(client):
     with client.websocket_connect("/live", headers=SECRET) as socket:
         receive(socket, lambda messages: any(report.state == "ready" for report in messages))
         socket.send_bytes(
-            worker_protocol.encode([worker_protocol.Count(9, request), worker_protocol.Begin(1, 0, request)])
+            worker_protocol.encode(
+                [worker_protocol.Ask(9, CountPrompt(request)), worker_protocol.Begin(1, 0, request)]
+            )
         )
         messages = receive(
             socket,
             lambda messages: (
                 worker_protocol.Closed(1) in messages
-                and any(isinstance(one, worker_protocol.Counted) for one in messages)
+                and any(isinstance(one, worker_protocol.AskAnswered) for one in messages)
             ),
         )
-    [counted] = [message for message in messages if isinstance(message, worker_protocol.Counted)]
+    [answered] = [message for message in messages if isinstance(message, worker_protocol.AskAnswered)]
     events = [
         event for message in messages if isinstance(message, worker_protocol.Emit) for event in message.events
     ]
-    assert counted.ask == 9
+    counted = answered.answer
+    assert answered.ask == 9
     assert counted.tokens == events[-1].usage.input
     assert counted.context == events[0].context
     assert not counted.estimated
@@ -113,7 +117,9 @@ def test_a_worker_without_its_model_says_so_when_it_is_asked_to_count(monkeypatc
         client.websocket_connect("/live", headers=SECRET) as socket,
     ):
         receive(socket, lambda messages: any(report.state == "failed" for report in messages))
-        socket.send_bytes(worker_protocol.encode([worker_protocol.Count(9, ChatRequest((user("hi"),)))]))
+        socket.send_bytes(
+            worker_protocol.encode([worker_protocol.Ask(9, CountPrompt(ChatRequest((user("hi"),))))])
+        )
         [counted] = receive(socket, lambda messages: bool(messages))
     assert (counted.code, counted.status) == ("unavailable", 503)
     assert counted.message

@@ -11,6 +11,8 @@ from duologue.notifier import Notifier
 from duologue.values.call_events import CallSessionEnded, CallSetup, TranscriptText, Typed
 from duologue.values.events import Done, Event, Failed, TextDelta
 from duologue.values.messages import ImagePart, Message, user
+from duologue.values.questions.asked import CountPrompt
+from duologue.values.questions.told import Counted
 from duologue.values.requests import ChatRequest
 from duologue.values.speech import SpeechRequest
 from duologue.wire import worker_protocol
@@ -71,25 +73,31 @@ def report() -> worker_protocol.Report:
 REQUEST = ChatRequest((user("hello"),))
 
 
-async def talk(begin, emit):
+async def talk(begin, emit, controls):
     for word in ("a", "b"):
         await emit(TextDelta(word))
     await emit(Done("stop"))
 
 
-async def uncounted(count):
-    raise AssertionError("nothing is to be counted here")
+async def unasked(question):
+    raise AssertionError("nothing is to be asked here")
 
 
-async def length(count):
-    return worker_protocol.Counted(count.ask, len(count.request.messages[0].text), 100)
+async def length(question):
+    return Counted(len(question.request.messages[0].text), 100)
 
 
-def counts(wire) -> dict[int, worker_protocol.Counted]:
-    return {message.ask: message for message in wire.messages if isinstance(message, worker_protocol.Counted)}
+def answers(wire) -> dict[int, worker_protocol.AskAnswered]:
+    return {
+        message.ask: message for message in wire.messages if isinstance(message, worker_protocol.AskAnswered)
+    }
 
 
-async def hang(begin, emit):
+def ask(number: int, request: ChatRequest) -> worker_protocol.Ask:
+    return worker_protocol.Ask(number, CountPrompt(request))
+
+
+async def hang(begin, emit, controls):
     await emit(TextDelta("a"))
     await anyio.sleep_forever()
 
@@ -97,7 +105,7 @@ async def hang(begin, emit):
 async def test_a_connection_opens_with_a_report():
     wire = Wire()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(GatewayConnection(talk, uncounted, report).run_live, wire)
+        tasks.start_soon(GatewayConnection(talk, unasked, report).run_live, wire)
         await wire.until(lambda messages: bool(messages))
         wire.hang_up()
     assert wire.messages == [report()]
@@ -106,7 +114,7 @@ async def test_a_connection_opens_with_a_report():
 async def test_a_lease_says_its_events_in_order_and_then_that_it_is_closed():
     wire = Wire()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(GatewayConnection(talk, uncounted, report).run_live, wire)
+        tasks.start_soon(GatewayConnection(talk, unasked, report).run_live, wire)
         await wire.send_down(worker_protocol.Begin(1, 0, REQUEST))
         await wire.until(lambda messages: wire.closed(1))
         wire.hang_up()
@@ -117,7 +125,7 @@ async def test_a_lease_says_its_events_in_order_and_then_that_it_is_closed():
 async def test_a_cancelled_lease_closes_without_a_terminal_event():
     wire = Wire()
     async with anyio.create_task_group() as tasks:
-        connection = GatewayConnection(hang, uncounted, report)
+        connection = GatewayConnection(hang, unasked, report)
         tasks.start_soon(connection.run_live, wire)
         await wire.send_down(worker_protocol.Begin(1, 0, REQUEST))
         await wire.until(lambda messages: bool(wire.events(1)))
@@ -132,14 +140,14 @@ async def test_without_credit_a_lease_waits_and_a_grant_lets_it_go_on():
     wire = Wire()
     emitted = []
 
-    async def count(begin, emit):
+    async def count(begin, emit, controls):
         for number in range(5):
             await emit(TextDelta(str(number)))
             emitted.append(number)
         await emit(Done("stop"))
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(GatewayConnection(count, uncounted, report).run_live, wire)
+        tasks.start_soon(GatewayConnection(count, unasked, report).run_live, wire)
         await wire.send_down(worker_protocol.Begin(1, 0, REQUEST, window=2))
         await wire.until(lambda messages: len(wire.events(1)) == 2)
         await anyio.wait_all_tasks_blocked()
@@ -153,7 +161,7 @@ async def test_without_credit_a_lease_waits_and_a_grant_lets_it_go_on():
 async def test_a_cancel_that_overtakes_its_request_still_cancels_it():
     wire = Wire()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(GatewayConnection(hang, uncounted, report).run_live, wire)
+        tasks.start_soon(GatewayConnection(hang, unasked, report).run_live, wire)
         await wire.send_down(worker_protocol.Cancel(1))
         await wire.send_down(worker_protocol.Begin(1, 0, REQUEST))
         await wire.until(lambda messages: wire.closed(1))
@@ -164,7 +172,7 @@ async def test_a_cancel_that_overtakes_its_request_still_cancels_it():
 async def test_only_so_many_early_cancels_are_remembered():
     wire = Wire()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(GatewayConnection(talk, uncounted, report).run_live, wire)
+        tasks.start_soon(GatewayConnection(talk, unasked, report).run_live, wire)
         await wire.send_down(*(worker_protocol.Cancel(number) for number in range(EARLY_CANCELS + 1)))
         await wire.send_down(worker_protocol.Begin(0, 0, REQUEST))
         await wire.until(lambda messages: wire.closed(0))
@@ -176,13 +184,13 @@ async def test_a_large_request_comes_in_pieces_on_the_other_socket():
     live, bulk = Wire(), Wire()
     seen = []
 
-    async def record(begin, emit):
+    async def record(begin, emit, controls):
         seen.append(begin.request)
         await emit(Done("stop"))
 
     large = ChatRequest((Message("user", (ImagePart(bytes(3 * worker_protocol.PIECE)),)),))
     async with anyio.create_task_group() as tasks:
-        connection = GatewayConnection(record, uncounted, report)
+        connection = GatewayConnection(record, unasked, report)
         tasks.start_soon(connection.run_live, live)
         tasks.start_soon(connection.run_bulk, bulk)
         await anyio.wait_all_tasks_blocked()
@@ -199,11 +207,11 @@ async def test_a_large_request_comes_in_pieces_on_the_other_socket():
 async def test_an_unexpected_fault_becomes_a_sentence_without_a_trace(caplog):
     wire = Wire()
 
-    async def broken(begin, emit):
+    async def broken(begin, emit, controls):
         raise RuntimeError("secret detail")
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(GatewayConnection(broken, uncounted, report).run_live, wire)
+        tasks.start_soon(GatewayConnection(broken, unasked, report).run_live, wire)
         await wire.send_down(worker_protocol.Begin(1, 0, REQUEST, "req-9"))
         await wire.until(lambda messages: wire.closed(1))
         wire.hang_up()
@@ -217,7 +225,7 @@ async def test_an_unexpected_fault_becomes_a_sentence_without_a_trace(caplog):
 async def test_a_broken_frame_ends_the_connection_and_its_leases(caplog):
     wire = Wire()
     async with anyio.create_task_group() as tasks:
-        connection = GatewayConnection(hang, uncounted, report)
+        connection = GatewayConnection(hang, unasked, report)
         tasks.start_soon(connection.run_live, wire)
         await wire.send_down(worker_protocol.Begin(1, 0, REQUEST))
         await wire.until(lambda messages: bool(wire.events(1)))
@@ -229,7 +237,7 @@ async def test_a_broken_frame_ends_the_connection_and_its_leases(caplog):
 async def test_a_second_live_socket_is_turned_away():
     first, second = Wire(), Wire()
     async with anyio.create_task_group() as tasks:
-        connection = GatewayConnection(talk, uncounted, report)
+        connection = GatewayConnection(talk, unasked, report)
         tasks.start_soon(connection.run_live, first)
         await first.until(lambda messages: bool(messages))
         await connection.run_live(second)
@@ -243,7 +251,7 @@ async def test_when_the_gateway_hangs_up_every_lease_ends():
     wire = Wire()
     ended = []
 
-    async def watch(begin, emit):
+    async def watch(begin, emit, controls):
         try:
             await emit(TextDelta("a"))
             await anyio.sleep_forever()
@@ -251,21 +259,41 @@ async def test_when_the_gateway_hangs_up_every_lease_ends():
             ended.append(begin.lease)
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(GatewayConnection(watch, uncounted, report).run_live, wire)
+        tasks.start_soon(GatewayConnection(watch, unasked, report).run_live, wire)
         await wire.send_down(worker_protocol.Begin(1, 0, REQUEST), worker_protocol.Begin(2, 1, REQUEST))
         await wire.until(lambda messages: bool(wire.events(1) and wire.events(2)))
         wire.hang_up()
     assert sorted(ended) == [1, 2]
 
 
+async def test_a_running_reply_is_told_to_end_its_thought():
+    wire, told = Wire(), []
+
+    async def think(begin, emit, controls):
+        await emit(TextDelta("a"))
+        while not controls.thought_must_end:
+            await anyio.lowlevel.checkpoint()
+        told.append(begin.lease)
+        await emit(Done("stop"))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(GatewayConnection(think, unasked, report).run_live, wire)
+        await wire.send_down(worker_protocol.EndThought(7), worker_protocol.Begin(1, 0, REQUEST))
+        await wire.until(lambda messages: bool(wire.events(1)))
+        await wire.send_down(worker_protocol.EndThought(1))
+        await wire.until(lambda messages: wire.closed(1))
+        wire.hang_up()
+    assert told == [1]
+
+
 async def test_a_prompt_is_counted_beside_a_reply_that_runs():
     wire = Wire()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(GatewayConnection(hang, length, report).run_live, wire)
-        await wire.send_down(worker_protocol.Begin(1, 0, REQUEST), worker_protocol.Count(2, REQUEST))
-        await wire.until(lambda messages: 2 in counts(wire))
+        await wire.send_down(worker_protocol.Begin(1, 0, REQUEST), ask(2, REQUEST))
+        await wire.until(lambda messages: 2 in answers(wire))
         wire.hang_up()
-    assert counts(wire)[2] == worker_protocol.Counted(2, len("hello"), 100)
+    assert answers(wire)[2] == worker_protocol.AskAnswered(2, Counted(len("hello"), 100))
 
 
 async def test_a_large_prompt_to_count_comes_in_pieces_on_the_bulk_socket():
@@ -275,62 +303,66 @@ async def test_a_large_prompt_to_count_comes_in_pieces_on_the_bulk_socket():
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(connection.run_live, live)
         tasks.start_soon(connection.run_bulk, bulk)
-        for piece in worker_protocol.fragments(7, worker_protocol.encode([worker_protocol.Count(7, large)])):
+        for piece in worker_protocol.fragments(7, worker_protocol.encode([ask(7, large)])):
             await bulk.send_down(piece)
-        await live.until(lambda messages: 7 in counts(live))
+        await live.until(lambda messages: 7 in answers(live))
         live.hang_up()
         bulk.hang_up()
-    assert counts(live)[7].tokens == 3 * worker_protocol.PIECE
+    assert answers(live)[7].answer == Counted(3 * worker_protocol.PIECE, 100)
 
 
-async def test_what_cannot_be_counted_is_said_and_the_next_is_counted_all_the_same(caplog):
-    async def picky(count):
-        if count.ask == 1:
-            raise BadRequest("The template wants a user first.", code="template_error")
-        if count.ask == 2:
+async def test_what_cannot_be_answered_is_said_and_the_next_is_answered_all_the_same(caplog):
+    seen = 0
+
+    async def picky(question):
+        nonlocal seen
+        seen += 1
+        if seen == 1:
+            raise BadRequest("The template wants a user first.", code="template_error", param="messages")
+        if seen == 2:
             raise ZeroDivisionError
-        return await length(count)
+        return await length(question)
 
     wire = Wire()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(GatewayConnection(talk, picky, report).run_live, wire)
-        await wire.send_down(*(worker_protocol.Count(ask, REQUEST) for ask in (1, 2, 3)))
-        await wire.until(lambda messages: 3 in counts(wire))
+        await wire.send_down(*(ask(each, REQUEST) for each in (1, 2, 3)))
+        await wire.until(lambda messages: 3 in answers(wire))
         wire.hang_up()
-    answers = counts(wire)
-    assert (answers[1].code, answers[1].status) == ("template_error", 400)
-    assert answers[1].message == "The template wants a user first."
-    assert (answers[2].code, answers[2].status) == ("internal_error", 500)
-    assert "ZeroDivisionError" not in answers[2].message
-    assert answers[3].tokens == 5
+    said = answers(wire)
+    assert (said[1].code, said[1].status, said[1].param) == ("template_error", 400, "messages")
+    assert said[1].message == "The template wants a user first."
+    assert (said[2].code, said[2].status) == ("internal_error", 500)
+    assert "ZeroDivisionError" not in said[2].message
+    assert said[3].answer == Counted(5, 100)
 
 
-async def test_counts_are_done_one_at_a_time_in_order_and_not_without_end():
+async def test_questions_are_answered_one_at_a_time_in_order_and_not_without_end():
     running, most, order = 0, 0, []
     go = anyio.Event()
 
-    async def slow(count):
+    async def slow(question):
         nonlocal running, most
         running += 1
         most = max(most, running)
         await go.wait()
         await anyio.lowlevel.checkpoint()
         running -= 1
-        order.append(count.ask)
-        return await length(count)
+        order.append(int(question.request.messages[0].text))
+        return await length(question)
 
     wire = Wire()
-    number = worker_protocol.MAX_COUNTS + 2
+    number = worker_protocol.MAX_ASKS + 2
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(GatewayConnection(talk, slow, report).run_live, wire)
-        await wire.send_down(worker_protocol.Count(0, REQUEST))
+        await wire.send_down(ask(0, ChatRequest((user("0"),))))
         await anyio.wait_all_tasks_blocked()
-        await wire.send_down(*(worker_protocol.Count(ask, REQUEST) for ask in range(1, number)))
-        await wire.until(lambda messages: number - 1 in counts(wire))
+        await wire.send_down(*(ask(each, ChatRequest((user(str(each)),))) for each in range(1, number)))
+        await wire.until(lambda messages: number - 1 in answers(wire))
         go.set()
-        await wire.until(lambda messages: len(counts(wire)) == number)
+        await wire.until(lambda messages: len(answers(wire)) == number)
         wire.hang_up()
-    assert counts(wire)[number - 1].code == "busy"
+    assert answers(wire)[number - 1].code == "busy"
     assert order == list(range(number - 1))
     assert most == 1
 
@@ -369,7 +401,7 @@ def call_events(wire, lease):
 async def connected(run_session):
     wire = Wire()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(GatewayConnection(talk, uncounted, report, run_session).run_live, wire)
+        tasks.start_soon(GatewayConnection(talk, unasked, report, run_session).run_live, wire)
         yield wire
         wire.hang_up()
 
@@ -476,7 +508,7 @@ async def test_what_a_lease_is_told_that_is_not_there_is_dropped():
     assert call_events(wire, 9) == []
 
 
-async def lose(begin, emit):
+async def lose(begin, emit, controls):
     await emit(TextDelta("a"))
     await emit(Failed("device_lost", "The card failed.", 503))
     raise DeviceLost("The card failed.")
@@ -493,7 +525,7 @@ async def test_a_lost_device_ends_the_process_once_the_gateway_knows_why():
         ended.append(lost.message)
 
     async with anyio.create_task_group() as tasks:
-        connection = GatewayConnection(lose, uncounted, report, end_process=end_process)
+        connection = GatewayConnection(lose, unasked, report, end_process=end_process)
         tasks.start_soon(connection.run_live, wire)
         await wire.send_down(worker_protocol.Begin(1, 0, REQUEST))
         await wire.until(lambda messages: bool(ended))
@@ -509,7 +541,7 @@ async def test_a_session_that_loses_its_device_ends_with_the_reason_and_the_proc
         raise DeviceLost("The card failed.")
 
     async with anyio.create_task_group() as tasks:
-        connection = GatewayConnection(talk, uncounted, report, hold, lambda lost: ended.append(lost.message))
+        connection = GatewayConnection(talk, unasked, report, hold, lambda lost: ended.append(lost.message))
         tasks.start_soon(connection.run_live, wire)
         await wire.send_down(worker_protocol.Open(1, 0, CallSetup()))
         await wire.until(lambda messages: bool(ended))
@@ -535,7 +567,7 @@ async def test_a_session_whose_model_hangs_ends_with_the_reason_though_its_threa
             await freed.wait()
 
     async with anyio.create_task_group() as tasks:
-        connection = GatewayConnection(talk, uncounted, report, hold, lambda lost: ended.append(lost.message))
+        connection = GatewayConnection(talk, unasked, report, hold, lambda lost: ended.append(lost.message))
         tasks.start_soon(connection.run_live, wire)
         await wire.send_down(worker_protocol.Open(1, 0, CallSetup()))
         await stuck.wait()
@@ -551,11 +583,11 @@ async def test_any_other_failure_leaves_the_process_running():
     wire = Wire()
     ended: list[DeviceLost] = []
 
-    async def fail(begin, emit):
+    async def fail(begin, emit, controls):
         raise RuntimeError("a bug")
 
     async with anyio.create_task_group() as tasks:
-        connection = GatewayConnection(fail, uncounted, report, end_process=ended.append)
+        connection = GatewayConnection(fail, unasked, report, end_process=ended.append)
         tasks.start_soon(connection.run_live, wire)
         await wire.send_down(worker_protocol.Begin(1, 0, REQUEST))
         await wire.until(lambda messages: wire.closed(1))

@@ -6,9 +6,12 @@ from tests.support.call_parts import silence, speech
 
 from duologue.engines.vad import energy
 from duologue.errors import EngineFailed, StartFailed, Unavailable, Unsupported
+from duologue.sessions.chat.reply_controls import ReplyControls
 from duologue.values.call_events import CallChunk, CallSetup, OmniSetup, UnitAnswered
 from duologue.values.events import Done, Failed, TextDelta
 from duologue.values.messages import user
+from duologue.values.questions.asked import CountPrompt
+from duologue.values.questions.told import Counted
 from duologue.values.requests import ChatRequest, ModelCard, ModelPreset, PresetEntry
 from duologue.wire import worker_protocol
 from duologue.worker.inbox import ControlInbox
@@ -31,7 +34,7 @@ async def served(one, request=REQUEST):
     async def emit(event):
         events.append(event)
 
-    await one.generate(worker_protocol.Begin(1, 0, request), emit)
+    await one.generate(worker_protocol.Begin(1, 0, request), emit, ReplyControls())
     return events
 
 
@@ -41,7 +44,9 @@ async def test_a_loaded_model_writes_and_counts():
     events = await served(one)
     assert TextDelta("hi") in events
     assert isinstance(events[-1], Done)
-    assert (await one.count(worker_protocol.Count(3, REQUEST))).ask == 3
+    counted = await one.answer(CountPrompt(REQUEST))
+    assert isinstance(counted, Counted)
+    assert counted.tokens > 0
     await one.close()
 
 
@@ -67,7 +72,7 @@ async def test_without_its_model_it_says_so():
     assert isinstance(failed, Failed)
     assert failed.code == "unavailable"
     with pytest.raises(Unavailable):
-        await one.count(worker_protocol.Count(1, REQUEST))
+        await one.answer(CountPrompt(REQUEST))
     await one.close()
 
 
@@ -156,3 +161,33 @@ async def test_what_changes_about_its_model_is_reported():
     status.ready(one.engine.card)
     await one.watch()
     assert [report.card.context for report in reports] == [200]
+
+
+async def test_a_preset_chosen_at_run_time_counts_before_the_models_own():
+    load_spec = worker_protocol.LoadSpec(
+        "w", "scripted", "m", preset=ModelPreset({"max_tokens": PresetEntry(1)})
+    )
+    one = LanguageService(load_spec, WorkerLifecycle("w"), lambda: None, lambda lost: None)
+    await one.load()
+    chosen = ModelPreset({"max_tokens": PresetEntry(2)})
+    events = await served(one, ChatRequest((user("/say one two three"),), chosen_preset=chosen))
+    assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "one two "
+    await one.close()
+
+
+async def test_a_chosen_template_that_cannot_be_used_is_a_warning_and_the_model_serves(tmp_path):
+    (tmp_path / "plain.jinja").write_text("{{ messages }}")
+    for path, reason in (
+        ("missing.jinja", "cannot be read"),
+        ("plain.jinja", "no chat template that could be"),
+    ):
+        load_spec = worker_protocol.LoadSpec("w", "scripted", "m", template=str(tmp_path / path))
+        status = WorkerLifecycle("w")
+        one = LanguageService(load_spec, status, lambda: None, lambda lost: None)
+        await one.load()
+        assert status.state == "ready"
+        assert status.card is not None
+        [warning] = status.card.warnings
+        assert path in warning
+        assert reason in warning
+        await one.close()

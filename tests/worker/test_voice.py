@@ -13,6 +13,7 @@ from duologue.engines import registry
 from duologue.errors import StartFailed, Unavailable
 from duologue.sessions.call.clock import RealClock
 from duologue.sessions.call.session import call
+from duologue.sessions.chat.reply_controls import ReplyControls
 from duologue.values.avatars import AvatarSource, ClipRequest
 from duologue.values.call_events import (
     AssistantSaid,
@@ -29,6 +30,7 @@ from duologue.values.call_events import (
 )
 from duologue.values.events import Failed
 from duologue.values.messages import user
+from duologue.values.questions.asked import CountPrompt
 from duologue.values.requests import ChatRequest
 from duologue.values.speech import SpeechRequest, TranscriptionRequest
 from duologue.wire import worker_protocol
@@ -202,10 +204,10 @@ async def test_a_voice_worker_writes_no_replies_and_counts_nothing(scripted):
         events.append(event)
 
     request = ChatRequest((user("hi"),))
-    await service.generate(worker_protocol.Begin(1, 0, request), emit)
+    await service.generate(worker_protocol.Begin(1, 0, request), emit, ReplyControls())
     assert isinstance(events[0], Failed)
     with pytest.raises(Unavailable):
-        await service.count(worker_protocol.Count(1, request))
+        await service.answer(CountPrompt(request))
     await service.close()
 
 

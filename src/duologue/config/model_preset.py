@@ -1,4 +1,5 @@
-"""The settings of a model's preset: its sampling parameters, each with a say about requests, and whether it always thinks.
+"""The settings of a model's preset: its sampling parameters, each with a say about requests, whether it always thinks, and its LoRA
+adapters.
 
 Part of `settings.EngineSettings`, so a worker has its own. `sessions/chat/model_preset.py` applies them.
 """
@@ -55,6 +56,11 @@ class PresetSettings(Section):
     )
     force_enable_thinking: bool = Field(
         default=False, description="Whether the model thinks before every reply, whatever a request says."
+    )
+
+    loras: dict[str, Annotated[float, Field(ge=-100, le=100)]] = Field(
+        default={},
+        description="LoRA adapters of the folder `loras` in `data` that are loaded with the model: a table of name and scale.",
     )
 
     @property

@@ -173,7 +173,7 @@ class WorkerEntry(WorkerSettings):
         elif self.engine == "llama":
             sizes |= {"model": self.model or None, "mmproj": self.mmproj or None, "threads": self.threads}
             sizes |= {"gpu_layers": self.gpu_layers, "batch": self.batch}
-            sizes |= {"device": None if self.device == "auto" else self.device}
+            sizes |= {"device": None if self.device == "auto" else self.device, "loras": self.loras or None}
         elif self.engine in ("minicpmo", "qwen_omni", "transformers"):
             sizes |= {"model": self.model or None, "device": self.device}
             if self.engine != "minicpmo":
@@ -441,8 +441,8 @@ class Settings(EngineSettings):
         model = worker.model or self.model
         name, own = self.settings_of(names_of(model)) if engine != "remote" else ("", ModelSettings())
         fields = {name: getattr(self, name) for name in EngineSettings.model_fields}
-        if ("model" in worker.model_fields_set or own.model) and self.mmproj != "none":
-            fields["mmproj"] = worker.mmproj  # a file belongs to one model
+        if "model" in worker.model_fields_set or own.model:  # files belong to one model
+            fields |= {"loras": worker.loras} | ({} if self.mmproj == "none" else {"mmproj": worker.mmproj})
         fields |= own.engine_fields()
         fields |= {name: getattr(worker, name) for name in worker.model_fields_set}
         if own.model:

@@ -85,6 +85,21 @@ class PromptTemplate(Protocol):
         """Texts at which a reply ends, as the template itself sets them."""
         ...
 
+    @property
+    def source(self) -> str:
+        """The template as it is written."""
+        ...
+
+    @property
+    def bos(self) -> str:
+        """The text of the token that begins every text; "" without one."""
+        ...
+
+    @property
+    def eos(self) -> str:
+        """The text of the token that ends a text; "" without one."""
+        ...
+
     async def render(self, request: PromptRequest, now: datetime) -> RenderedPrompt:
         """The prompt for these messages; `now` is local time. Raises BadRequest (`template_error`) with the template's
         message, or where rendering took too long, and Unsupported where it cannot leave a message open."""

@@ -58,6 +58,7 @@ from duologue.gateway.middleware.byte_ledger import ByteLedger
 from duologue.gateway.middleware.bytes_in_flight import BytesInFlight
 from duologue.gateway.middleware.message_limit import MessageLimit
 from duologue.gateway.middleware.stream_limit import StreamLimit
+from duologue.gateway.model_routes import model_routes
 from duologue.gateway.models.loader import ProbeHardware
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.models.service import ModelService
@@ -139,6 +140,7 @@ class Gateway:
         self.metrics_history = MetricsHistory(time.time())
         ended = partial(measure_end, self.metrics_history)
         generator = Generator(self.pool, observe=ended, wrote=self.metrics_history.wrote)
+        self.replies = generator.running
         self.models = ModelRegistry(self.pool.cards, settings.all_aliases, self.pool.find)
         self.voice = self._voice_pool()
         self.library = VoiceLibrary(settings.limits.voices)
@@ -371,6 +373,7 @@ class Gateway:
             avatar_routes.router(self.avatars, lambda: self.video.rendered),
             clip_routes.router(self.clips),
             recording_routes.router(self.recordings),
+            *model_routes(self),
         )
         for router in (*self.model_service.routes(), *own):
             app.include_router(router)

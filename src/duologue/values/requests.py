@@ -111,6 +111,13 @@ class RawFormat(Struct, frozen=True, omit_defaults=True):
     opens_thoughts: bool = False
 
 
+class AdapterScale(Struct, frozen=True):
+    """How much of a LoRA adapter is added to its model: 1 as it was trained, 0 nothing. `id`: its place in `ModelCard.adapters`."""
+
+    id: int
+    scale: float
+
+
 class ChatRequest(Struct, frozen=True):
     """One model turn. `model` empty means the default chat model.
 
@@ -132,6 +139,12 @@ class ChatRequest(Struct, frozen=True):
     """How that model writes, as far as an admin said it; set with `upstream_model`."""
     upstream_preset: ModelPreset | None = None
     """Its preset, as an admin set it; set with `upstream_model`."""
+    chosen_preset: ModelPreset | None = None
+    """The preset that an admin chose at run time for all models; set by the pool."""
+    adapters: tuple[AdapterScale, ...] | None = None
+    """How much of each LoRA adapter is added to the model, those that are not named not at all; None: as the model was loaded."""
+    reply_id: str = ""
+    """The id by which its user may still tell the reply something; "" for one that nobody can."""
     sampling: Sampling = Sampling()
     stop: tuple[str, ...] = ()
     template_stops: bool = True
@@ -199,7 +212,8 @@ class ModelCard(Struct, frozen=True):
     verbs: tuple[str, ...] = ()
     """Of "prefill", "count", "continue", "raw" (it continues a prompt without a template), "infill" (it fills in what is missing between
     two texts), "logprobs", "tools", "tool_choice" (a call can be forced), "thinking",
-    "effort" (its thinking can be limited), "format", "text_bias" (`logit_bias` takes text too), "duplex" (it holds a call by
+    "effort" (its thinking can be limited), "reasoning_end" (a thought can be ended while it runs), "format", "text_bias" (`logit_bias` takes
+    text too), "duplex" (it holds a call by
     itself, and takes its worker whole meanwhile)."""
     sampling: tuple[str, ...] = ()
     """Names of `Sampling` fields the engine applies."""
@@ -213,6 +227,8 @@ class ModelCard(Struct, frozen=True):
     thoughts: str = ""
     """The marker that opens its thoughts, where its template has one."""
     warnings: tuple[str, ...] = ()
+    adapters: tuple[str, ...] = ()
+    """The names of the LoRA adapters that it was loaded with."""
     device: str = ""
     """Where it runs, as far as the engine knows: "cpu", "cuda:1", or several cards with commas."""
     upstream: str = ""
@@ -310,7 +326,21 @@ def unable(card: ModelCard, request: ChatRequest) -> Unmet | None:
             if verb == "format" and request.format is not None:
                 param = request.format.param
             return Unmet(param, _CANNOT[verb].format(param=param, model=card.name))
+    wrong = [each.id for each in request.adapters or () if each.id >= len(card.adapters)]
+    if wrong:
+        has = (
+            f"has {len(card.adapters)} LoRA adapters" if card.adapters else "was loaded without LoRA adapters"
+        )
+        return Unmet("lora", f"lora: the model {card.name} {has}, so there is none with the id {wrong[0]}.")
     return None
+
+
+def adapter_scales(card: ModelCard, request: ChatRequest) -> tuple[float, ...] | None:
+    """The scale of each of the card's adapters for this request; None: as the model was loaded."""
+    if request.adapters is None:
+        return None
+    asked = {each.id: each.scale for each in request.adapters}
+    return tuple(asked.get(id, 0.0) for id in range(len(card.adapters)))
 
 
 _CANNOT = {

@@ -17,6 +17,7 @@ from duologue.values.messages import Detail, Message, Part, TextPart, Tool
 from duologue.values.requests import ChatRequest, MediaOptions
 from duologue.values.speech import SpeechRequest
 from duologue.wire import media_parts
+from duologue.wire.fields.adapter_fields import AdapterFields
 from duologue.wire.fields.constraints import FormatFields
 from duologue.wire.fields.function_fields import FunctionFields
 from duologue.wire.fields.thinking_fields import ThinkingFields
@@ -163,7 +164,7 @@ def _token_limit(value: int) -> int | None:
 TokenLimit = Annotated[int, AfterValidator(_token_limit)] | None
 
 
-class ChatCompletionBody(FormatFields, SamplingFields, ThinkingFields, FunctionFields):
+class ChatCompletionBody(FormatFields, SamplingFields, ThinkingFields, FunctionFields, AdapterFields):
     """The body of `POST /v1/chat/completions`."""
 
     messages: list[CompletionMessageBody] = Field(min_length=1)
@@ -251,6 +252,7 @@ class ChatCompletionBody(FormatFields, SamplingFields, ThinkingFields, FunctionF
             prefix=self.response_prefix,
             format=self.output_format(),
             spoken=self.is_spoken,
+            adapters=self.adapters_asked(),
             unknown=self.unknown(),
         )
         self._check_continuation(request.messages)

@@ -4,7 +4,7 @@ Each worker has two WebSockets: `/live` for controls, small requests and all eve
 cut into `Fragment`s, so that a cancel never waits behind a picture. A frame is a msgpack array of one or more messages.
 
 Each lease has flow control: a worker may have `window` events unacknowledged, and the gateway `Grant`s more as its client
-takes them. A `Count` needs no lease and no slot; at most MAX_COUNTS are unanswered. Used by `gateway.workers` and `worker`.
+takes them. An `Ask` needs no lease and no slot; at most MAX_ASKS are unanswered. Used by `gateway.workers` and `worker`.
 """
 
 from __future__ import annotations
@@ -18,16 +18,18 @@ from msgspec import Struct
 from duologue.values.avatars import ClipRequest
 from duologue.values.call_events import CallControl, CallEvent, CallSetup
 from duologue.values.events import Event
+from duologue.values.questions.asked import Question
+from duologue.values.questions.told import Answer
 from duologue.values.requests import ChatRequest, ModelCard, ModelPreset
 from duologue.values.speech import SpeechCard, SpeechRequest, TranscriptionRequest
 
-PROTOCOL = 5
+PROTOCOL = 6
 PIECE = 64 * 1024
 """Bytes; a larger message is cut into fragments of this size."""
 WINDOW = 256
 """Events a worker may send on a lease before the gateway must grant more."""
-MAX_COUNTS = 64
-"""Counts that a worker may have unanswered."""
+MAX_ASKS = 64
+"""Questions that a worker may have unanswered."""
 MAX_MESSAGE = 512 * 1024 * 1024
 """Bytes of a joined message; the public limits are far below."""
 
@@ -48,6 +50,8 @@ class LoadSpec(Struct, frozen=True):
     python: str = ""
     """The interpreter that runs it; empty: the gateway's own."""
     preset: ModelPreset = ModelPreset()
+    template: str = ""
+    """The file of the chat template that an admin chose; empty: the model's own."""
 
 
 class Begin(Struct, frozen=True, tag="begin"):
@@ -73,11 +77,17 @@ class Grant(Struct, frozen=True, tag="grant"):
     count: int
 
 
-class Count(Struct, frozen=True, tag="count"):
-    """Count the tokens of this request's prompt. Answered by one `Counted` of the same `ask`."""
+class EndThought(Struct, frozen=True, tag="end_thought"):
+    """Close the thought that the lease's reply is in; the reply goes on behind it. Without effect where none is open."""
+
+    lease: int
+
+
+class Ask(Struct, frozen=True, tag="ask"):
+    """A question that needs no slot. Answered by one `AskAnswered` of the same `ask`."""
 
     ask: int
-    request: ChatRequest
+    question: Question
 
 
 class Open(Struct, frozen=True, tag="open"):
@@ -126,17 +136,16 @@ class Closed(Struct, frozen=True, tag="closed"):
     lease: int
 
 
-class Counted(Struct, frozen=True, tag="counted"):
-    """The answer to a `Count`: the prompt's `tokens`, and the `context` of a chat (0: unknown). `estimated`: the engine cannot
-    count all of it. `code` is empty, or the reason for a failure, with a sentence and an HTTP status."""
+class AskAnswered(Struct, frozen=True, tag="answered"):
+    """The answer to an `Ask`. `code` is empty, or the reason for a failure, with a sentence, an HTTP status and the field at fault;
+    there is no `answer` then."""
 
     ask: int
-    tokens: int = 0
-    context: int = 0
-    estimated: bool = False
+    answer: Answer | None = None
     code: str = ""
     message: str = ""
     status: int = 500
+    param: str | None = None
 
 
 class Report(Struct, frozen=True, tag="report"):
@@ -154,8 +163,8 @@ class Report(Struct, frozen=True, tag="report"):
     """Of a voice worker: what its engines can do."""
 
 
-Down = Begin | Open | SendControls | Cancel | Grant | Count | Fragment
-Up = Emit | CallEvents | Closed | Counted | Report | Fragment
+Down = Begin | Open | SendControls | Cancel | Grant | EndThought | Ask | Fragment
+Up = Emit | CallEvents | Closed | AskAnswered | Report | Fragment
 
 _encoder = msgspec.msgpack.Encoder()
 _down = msgspec.msgpack.Decoder(list[Down])

@@ -28,8 +28,11 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from duologue import telemetry
 from duologue.errors import DeviceLost
+from duologue.sessions.chat.reply_controls import ReplyControls
 from duologue.sessions.speech.speech_task import SendEvent
 from duologue.stall_watch import watch_loop
+from duologue.values.questions.asked import Question
+from duologue.values.questions.told import Answer
 from duologue.wire import worker_protocol
 from duologue.worker.connection import Emit, GatewayConnection
 from duologue.worker.inbox import ControlInbox
@@ -53,7 +56,7 @@ class Worker:
         self.load_spec = load_spec
         self.status = WorkerLifecycle(load_spec.worker)
         self.connection = GatewayConnection(
-            self._generate, self._count, self.status.report, self._run_session, _end_without_device
+            self._generate, self._answer, self.status.report, self._run_session, _end_without_device
         )
         report = self.connection.send_report
         self.service: WorkerService = (
@@ -76,16 +79,16 @@ class Worker:
         self.stalls += 1
         self.stalled += seconds
 
-    async def _generate(self, begin: worker_protocol.Begin, emit: Emit) -> None:
+    async def _generate(self, begin: worker_protocol.Begin, emit: Emit, controls: ReplyControls) -> None:
         self._note_request(begin.request_id)
-        await self.service.generate(begin, emit)
+        await self.service.generate(begin, emit, controls)
 
     async def _run_session(self, opening: worker_protocol.Open, inbox: ControlInbox, send: SendEvent) -> None:
         self._note_request(opening.request_id)
         await self.service.run_session(opening, inbox, send)
 
-    async def _count(self, request: worker_protocol.Count) -> worker_protocol.Counted:
-        return await self.service.count(request)
+    async def _answer(self, question: Question) -> Answer:
+        return await self.service.answer(question)
 
     def _note_request(self, request_id: str) -> None:
         self.served += 1

@@ -1,7 +1,7 @@
 """The worker's end of the internal protocol: starts, cancels and paces leases, and packs their events into frames.
 
-Owns the running leases, one task each, their inboxes, and the queue of prompts to count; what waits to be sent is in `live_outbox.py`. What a lease does is
-passed in by `app.py`: a generation, a session (a call, a speech request or a transcription), or a count.
+Owns the running leases, one task each, their inboxes, and the queue of questions; what waits to be sent is in `live_outbox.py`. What a lease does is
+passed in by `app.py`: a generation, a session (a call, a speech request or a transcription), or a question.
 """
 
 from __future__ import annotations
@@ -16,9 +16,12 @@ import anyio.abc
 
 from duologue.errors import Busy, DeviceLost, Problem, Unsupported
 from duologue.notifier import Notifier
+from duologue.sessions.chat.reply_controls import ReplyControls
 from duologue.sessions.speech.speech_task import SendEvent
 from duologue.values.call_events import CallEvent, CallSessionEnded
 from duologue.values.events import Event, Failed
+from duologue.values.questions.asked import Question
+from duologue.values.questions.told import Answer
 from duologue.wire import worker_protocol
 from duologue.worker.inbox import ControlInbox
 from duologue.worker.live_outbox import LiveOutbox
@@ -26,9 +29,9 @@ from duologue.worker.live_outbox import LiveOutbox
 log = logging.getLogger(__name__)
 
 Emit = Callable[[Event], Awaitable[None]]
-Generate = Callable[[worker_protocol.Begin, Emit], Awaitable[None]]
+Generate = Callable[[worker_protocol.Begin, Emit, ReplyControls], Awaitable[None]]
 RunSession = Callable[[worker_protocol.Open, ControlInbox, SendEvent], Awaitable[None]]
-CountTokens = Callable[[worker_protocol.Count], Awaitable[worker_protocol.Counted]]
+AnswerQuestion = Callable[[Question], Awaitable[Answer]]
 EndProcess = Callable[[DeviceLost], None]
 
 EARLY_CANCELS = 1024
@@ -52,6 +55,7 @@ class _Lease:
         """Whether it is a call, a speech request or a transcription."""
         self.scope = anyio.CancelScope()
         self.inbox = ControlInbox()
+        self.controls = ReplyControls()
         self.credit = credit
         self._granted = Notifier()
 
@@ -74,7 +78,7 @@ class GatewayConnection:
     def __init__(
         self,
         generate: Generate,
-        count: CountTokens,
+        answer: AnswerQuestion,
         report: Callable[[], worker_protocol.Report],
         run_session: RunSession | None = None,
         end_process: EndProcess | None = None,
@@ -83,10 +87,10 @@ class GatewayConnection:
         self._run_session = run_session
         self._end_process = end_process
         self._device_lost: DeviceLost | None = None
-        self._count = count
+        self._answer = answer
         self._report = report
-        self._counts: deque[worker_protocol.Count] = deque()
-        self._count_arrived = Notifier()
+        self._asks: deque[worker_protocol.Ask] = deque()
+        self._ask_arrived = Notifier()
         self._outbox = LiveOutbox()
         self._leases: dict[int, _Lease] = {}
         self._early: OrderedDict[int, None] = OrderedDict()
@@ -123,13 +127,13 @@ class GatewayConnection:
             async with anyio.create_task_group() as tasks:
                 self._tasks = tasks
                 tasks.start_soon(self._write, socket, tasks.cancel_scope)
-                tasks.start_soon(self._answer_counts)
+                tasks.start_soon(self._answer_asks)
                 await self._read(socket)
                 tasks.cancel_scope.cancel()
         finally:
             self._tasks = None
             self._leases.clear()
-            self._counts.clear()
+            self._asks.clear()
 
     async def run_bulk(self, socket: FrameSocket) -> None:
         """Serve the bulk socket until it closes."""
@@ -178,43 +182,50 @@ class GatewayConnection:
             case worker_protocol.Grant(lease, count):
                 if (running := self._leases.get(lease)) is not None:
                     running.grant(count)
-            case worker_protocol.Count():
-                self._queue_count(message)
+            case worker_protocol.EndThought(lease):
+                if (running := self._leases.get(lease)) is not None:
+                    running.controls.end_thought()
+            case worker_protocol.Ask():
+                self._queue_ask(message)
             case worker_protocol.Fragment():
                 if (frame := joiner.add(message)) is not None:
                     for inner in worker_protocol.decode_down(frame):
                         self._handle(inner, joiner)
 
-    def _queue_count(self, count: worker_protocol.Count) -> None:
+    def _queue_ask(self, ask: worker_protocol.Ask) -> None:
         if self._tasks is None:
             return
-        if len(self._counts) >= worker_protocol.MAX_COUNTS:
-            sentence = "Too many prompts are waiting to be counted."
+        if len(self._asks) >= worker_protocol.MAX_ASKS:
+            sentence = "Too many questions wait for this model. Try again in a moment."
             self._outbox.post(
-                worker_protocol.Counted(count.ask, code=Busy.code, message=sentence, status=Busy.status)
+                worker_protocol.AskAnswered(ask.ask, code=Busy.code, message=sentence, status=Busy.status)
             )
             return
-        self._counts.append(count)
-        self._count_arrived.notify()
+        self._asks.append(ask)
+        self._ask_arrived.notify()
 
-    async def _answer_counts(self) -> None:
-        """Answer the counts one after another, so that at most one of them delays a reply."""
+    async def _answer_asks(self) -> None:
+        """Answer the questions one after another, so that at most one of them delays a reply."""
         while True:
-            while not self._counts:
-                await self._count_arrived.wait()
-            self._outbox.post(await self._answer_count(self._counts.popleft()))
+            while not self._asks:
+                await self._ask_arrived.wait()
+            self._outbox.post(await self._answer_ask(self._asks.popleft()))
 
-    async def _answer_count(self, count: worker_protocol.Count) -> worker_protocol.Counted:
+    async def _answer_ask(self, ask: worker_protocol.Ask) -> worker_protocol.AskAnswered:
         try:
-            return await self._count(count)
+            return worker_protocol.AskAnswered(ask.ask, await self._answer(ask.question))
         except Problem as problem:
-            return worker_protocol.Counted(
-                count.ask, code=problem.code, message=problem.message, status=problem.status
+            return worker_protocol.AskAnswered(
+                ask.ask,
+                code=problem.code,
+                message=problem.message,
+                status=problem.status,
+                param=problem.param,
             )
         except Exception:
-            log.exception("a prompt could not be counted")
-            sentence = "Counting the prompt failed. The server's log has the reason."
-            return worker_protocol.Counted(count.ask, code=Problem.code, message=sentence)
+            log.exception("a question could not be answered: %s", type(ask.question).__name__)
+            sentence = "The model's worker failed to answer. The server's log has the reason."
+            return worker_protocol.AskAnswered(ask.ask, code=Problem.code, message=sentence)
 
     async def _run(self, message: worker_protocol.Begin | worker_protocol.Open) -> None:
         lease = self._leases[message.lease]
@@ -222,7 +233,7 @@ class GatewayConnection:
         try:
             with lease.scope:
                 if isinstance(message, worker_protocol.Begin):
-                    await self._generate(message, self._emitter(message.lease, lease))
+                    await self._generate(message, self._emitter(message.lease, lease), lease.controls)
                 else:
                     await self._session(message, lease)
             if lease.scope.cancelled_caught:

@@ -1,4 +1,4 @@
-"""The service of a worker with a language model: generates replies, counts prompts, and runs the calls of an omni model."""
+"""The service of a worker with a language model: generates replies, answers questions, and runs the calls of an omni model."""
 
 from __future__ import annotations
 
@@ -7,18 +7,24 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 
+import msgspec
+
 from duologue.engines.contracts import DetectorEngine, LanguageEngine, OmniEngine, WatchedEngine
 from duologue.engines.registry import load_detector
 from duologue.errors import StartFailed, Unavailable, Unsupported
 from duologue.sessions.call.clock import RealClock
-from duologue.sessions.chat.chat import count, reply
-from duologue.sessions.chat.model_preset import with_preset
+from duologue.sessions.chat.answers import answer
+from duologue.sessions.chat.chat import reply
+from duologue.sessions.chat.model_preset import joined, with_preset
+from duologue.sessions.chat.reply_controls import ReplyControls
 from duologue.sessions.omni.native_call import EndWorker, native_call
 from duologue.sessions.speech.speech_task import SendEvent
 from duologue.sessions.speech.vad_batcher import VadBatcher
 from duologue.threads import ThreadLane
 from duologue.values.call_events import CallSetup
 from duologue.values.events import Failed
+from duologue.values.questions.asked import CountPrompt, Question, RenderChat, UseTemplate
+from duologue.values.questions.told import Answer
 from duologue.values.requests import ChatRequest, ModelCard
 from duologue.wire import worker_protocol
 from duologue.worker.connection import Emit
@@ -61,7 +67,7 @@ class LanguageService:
         self._status.changed(card.with_defaults(self._load_spec.preset))
         self._report()
 
-    async def generate(self, begin: worker_protocol.Begin, emit: Emit) -> None:
+    async def generate(self, begin: worker_protocol.Begin, emit: Emit, controls: ReplyControls) -> None:
         """Write one reply into `emit`, ending with exactly one terminal event."""
         if self.engine is None:
             problem = Unavailable(self._status.detail)
@@ -74,11 +80,13 @@ class LanguageService:
             emit,
             now=datetime.now().astimezone(),
             clock=time.monotonic,
+            controls=controls,
         )
 
     def _preset(self, request: ChatRequest) -> ChatRequest:
         """The request with the preset of its model: that of a connected server's comes with it, since the worker serves several."""
-        return with_preset(request, request.upstream_preset or self._load_spec.preset)
+        own = request.upstream_preset or self._load_spec.preset
+        return with_preset(request, joined(own, request.chosen_preset))
 
     async def run_session(self, opening: worker_protocol.Open, inbox: ControlInbox, send: SendEvent) -> None:
         """Run a call that the model holds by itself. Raises the Problem that ends it; Unsupported for everything that needs a voice
@@ -92,13 +100,17 @@ class LanguageService:
             engine, self._detector, self._batcher, setup, inbox, send, self._clock, self._end_worker
         )
 
-    async def count(self, request: worker_protocol.Count) -> worker_protocol.Counted:
-        """Count the tokens of a prompt. Raises Unavailable while no model is loaded, and the Problems of its template."""
-        if self.engine is None:
+    async def answer(self, question: Question) -> Answer:
+        """Answer a question that needs no slot. Raises Unavailable while no model is loaded, and the Problems of the engine."""
+        engine = self.engine
+        if engine is None:
             raise Unavailable(self._status.detail)
-        asked = self._preset(request.request)
-        prompt = await count(self.engine, asked, now=datetime.now().astimezone())
-        return worker_protocol.Counted(request.ask, prompt.tokens, prompt.context, prompt.estimated)
+        if isinstance(question, CountPrompt | RenderChat):
+            question = msgspec.structs.replace(question, request=self._preset(question.request))
+        answered = await answer(engine, question, now=datetime.now().astimezone())
+        if isinstance(question, UseTemplate):
+            self._changed(engine.card)
+        return answered
 
     async def close(self) -> None:
         """Release the engine."""

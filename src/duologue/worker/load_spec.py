@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from pathlib import Path
 
 import anyio
+import msgspec
 
+from duologue.engines.choice_contracts import TemplateChooser
 from duologue.engines.contracts import LanguageEngine
 from duologue.engines.load_progress import LoadProgress, track
 from duologue.engines.registry import LANGUAGE_ENGINES, load_language_engine
 from duologue.errors import Problem
+from duologue.threads import disk_io
 from duologue.wire.worker_protocol import LoadSpec
 from duologue.worker.state import WorkerLifecycle
 
@@ -50,11 +54,31 @@ async def load(
             f"The engine {load_spec.engine!r} failed to load. The server's log has the reason.",
         )
     else:
-        status.ready(engine.card.with_defaults(load_spec.preset))
+        warnings = await _use_template(engine, load_spec.template)
+        card = engine.card.with_defaults(load_spec.preset)
+        status.ready(msgspec.structs.replace(card, warnings=(*card.warnings, *warnings)))
         report()
         return engine
     report()
     return None
+
+
+async def _use_template(engine: LanguageEngine, path: str) -> tuple[str, ...]:
+    """Use the chat template of a file, "" for the model's own; a warning where that cannot be done: the model is of more use without it."""
+    if not path:
+        return ()
+    try:
+        source = await disk_io(Path(path).read_text, "utf-8")
+        if isinstance(engine, TemplateChooser):
+            await engine.use_template(source)
+            return ()
+        reason = "the engine has no chat template that could be chosen."
+    except (OSError, UnicodeError) as error:
+        reason = f"it cannot be read ({getattr(error, 'strerror', None) or 'it is not UTF-8 text'})."
+    except Problem as problem:
+        reason = problem.message
+    log.warning("the chosen chat template %s is not used: %s", path, reason)
+    return (f"The chosen chat template {Path(path).name} is not used: {reason}",)
 
 
 async def _load_engine(

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from duologue.sessions.chat.reply_controls import ReplyControls
 from duologue.sessions.speech.speech_task import SendEvent
+from duologue.values.questions.asked import Question
+from duologue.values.questions.told import Answer
 from duologue.wire import worker_protocol
 from duologue.worker.connection import Emit
 from duologue.worker.inbox import ControlInbox
@@ -21,8 +24,8 @@ class WorkerService(Protocol):
         """Report what changes about the engines after loading, until cancelled; return where nothing does."""
         ...
 
-    async def generate(self, begin: worker_protocol.Begin, emit: Emit) -> None:
-        """Run one generation: its events go into `emit`, the last one is its only terminal event."""
+    async def generate(self, begin: worker_protocol.Begin, emit: Emit, controls: ReplyControls) -> None:
+        """Run one generation: its events go into `emit`, the last one is its only terminal event. `controls` reach it while it runs."""
         ...
 
     async def run_session(self, opening: worker_protocol.Open, inbox: ControlInbox, send: SendEvent) -> None:
@@ -30,8 +33,8 @@ class WorkerService(Protocol):
         part of it."""
         ...
 
-    async def count(self, request: worker_protocol.Count) -> worker_protocol.Counted:
-        """Count the tokens of a prompt. Raises Problems."""
+    async def answer(self, question: Question) -> Answer:
+        """Answer a question that needs no slot. Raises Problems."""
         ...
 
     async def close(self) -> None:

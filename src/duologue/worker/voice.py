@@ -28,6 +28,7 @@ from duologue.engines.registry import (
 from duologue.errors import Problem, StartFailed, Unavailable, Unsupported
 from duologue.sessions.call.clock import RealClock
 from duologue.sessions.call.session import call
+from duologue.sessions.chat.reply_controls import ReplyControls
 from duologue.sessions.speech.speech_engines import SpeechEngines
 from duologue.sessions.speech.speech_task import SendEvent, speak
 from duologue.sessions.speech.transcription_task import transcribe
@@ -37,6 +38,8 @@ from duologue.threads import ThreadLane
 from duologue.values.avatars import ClipRequest
 from duologue.values.call_events import CallSetup
 from duologue.values.events import Failed
+from duologue.values.questions.asked import Question
+from duologue.values.questions.told import Answer
 from duologue.values.requests import ModelCard
 from duologue.values.speech import SpeechCard, SpeechEngineStatus, SpeechRequest, TranscriptionRequest
 from duologue.wire import worker_protocol
@@ -133,7 +136,7 @@ class VoiceService:
         speaks = self.engines.speaker and "device" in self._options("speaker")
         return device if hears or speaks else "cpu"
 
-    async def generate(self, begin: worker_protocol.Begin, emit: Emit) -> None:
+    async def generate(self, begin: worker_protocol.Begin, emit: Emit, controls: ReplyControls) -> None:
         """Refuse: there is no language model."""
         problem = Unsupported("This worker has a voice and no language model.")
         await emit(Failed(problem.code, problem.message, problem.status))
@@ -150,7 +153,7 @@ class VoiceService:
             case ClipRequest() as clip:
                 await make_clip(self.engines, clip, send)
 
-    async def count(self, request: worker_protocol.Count) -> worker_protocol.Counted:
+    async def answer(self, question: Question) -> Answer:
         """Raises Unavailable: there is no language model."""
         raise Unavailable("This worker has a voice and no language model.")
 

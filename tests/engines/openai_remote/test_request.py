@@ -119,7 +119,7 @@ def test_texts_in_a_bias_are_refused_where_a_server_takes_token_ids_alone() -> N
         with pytest.raises(Unsupported, match=r"'\*' is a text, and this upstream takes token ids") as caught:
             check(request, server_kind(name))
         assert caught.value.param == "logit_bias"
-    check(request, server_kind("vllm"))  # its tokenizer is asked, in `token_biases.py`
+    check(request, server_kind("vllm"))  # its tokenizer is asked, in `upstream_tokens.py`
     check(request, server_kind("ollama"))
     assert "logit_bias" not in chat_body(request, "m", server_kind("ollama")), "it knows no biases at all"
     tokens = ChatRequest(HELLO, sampling=Sampling(logit_bias={"15": 1.0}))

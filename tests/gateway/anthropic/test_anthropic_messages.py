@@ -35,8 +35,8 @@ from duologue.values.events import (
     Usage,
 )
 from duologue.values.messages import ImagePart, TextPart
+from duologue.values.questions.told import Counted
 from duologue.values.requests import ChatRequest, ModelCard
-from duologue.wire.worker_protocol import Counted
 
 pytestmark = pytest.mark.anyio
 
@@ -56,7 +56,7 @@ async def count(request: ChatRequest, user: str) -> Counted:
     """A token for each message and tool, of the model that is asked for."""
     if request.model == "plain":
         raise Unavailable("No worker of the model is ready.")
-    return Counted(0, tokens=len(request.messages) + len(request.tools), estimated=request.model == "seer")
+    return Counted(tokens=len(request.messages) + len(request.tools), estimated=request.model == "seer")
 
 
 def application(script: Any, **options: Any) -> FastAPI:

@@ -1,11 +1,11 @@
 """Names to loadouts: what is there can be named, and nothing else."""
 
 import pytest
-from tests.support.tiny_model import TinyModel, write_tiny_model
+from tests.support.tiny_model import TinyModel, write_tiny_adapter, write_tiny_model
 from tests.support.tiny_projectors import write_projector
 
 from duologue.config import load
-from duologue.errors import BadRequest, ModelNotFound, StartFailed, Unsupported
+from duologue.errors import BadRequest, ModelNotFound, Problem, StartFailed, Unsupported
 from duologue.gateway.models.available import AvailableModels, Sizes, named_files, path_of
 from duologue.gateway.workers.load_specs import load_specs
 from duologue.wire.worker_protocol import LoadSpec
@@ -195,3 +195,37 @@ def test_settings_may_name_a_model_that_is_elsewhere_or_another_engines(tmp_path
     with pytest.raises(BadRequest) as met:
         found.prepare(found.find("lost"), Sizes())
     assert met.value.code == "model_unusable"
+
+
+def test_adapters_are_loaded_with_a_model_by_their_names(tmp_path):
+    put(tmp_path, "Tiny-Q8_0.gguf")
+    folder = tmp_path / "data" / "loras"
+    folder.mkdir()
+    write_tiny_adapter(folder / "pirate.gguf")
+    write_tiny_adapter(folder / "other.gguf", TinyModel(embedding=32))
+    found = loadables(tmp_path, engine="scripted")
+    model = found.find("Tiny-Q8_0")
+    sizes = Sizes(loras={"pirate": 0.5})
+    assert found.prepare(model, sizes).load_spec.options["loras"] == {str(folder / "pirate.gguf"): 0.5}
+    assert sizes.given() == {"loras": {"pirate": 0.5}}
+    for name, code in (("missing", "lora_not_found"), ("other", "lora_unusable")):
+        with pytest.raises(Problem) as met:
+            found.prepare(model, Sizes(loras={name: 1.0}))
+        assert met.value.code == code
+    with pytest.raises(Unsupported):
+        found.prepare(found.find("scripted"), sizes)
+
+
+def test_adapters_of_the_settings_belong_to_their_model(tmp_path):
+    mine = write_tiny_model(tmp_path / "mine.gguf", TinyModel())
+    folder = tmp_path / "data" / "loras"
+    folder.mkdir(parents=True)
+    write_tiny_adapter(folder / "pirate.gguf")
+    put(tmp_path, "Tiny-Q8_0.gguf")
+    found = loadables(tmp_path, model=str(mine), loras={"pirate": 0.8})
+    assert found.prepare(found.find("mine"), Sizes()).load_spec.options["loras"] == {
+        str(folder / "pirate.gguf"): 0.8
+    }
+    assert "loras" not in found.prepare(found.find("Tiny-Q8_0"), Sizes()).load_spec.options
+    with pytest.raises(StartFailed, match="no LoRA adapter 'missing'"):
+        loadables(tmp_path, model=str(mine), loras={"missing": 1.0})

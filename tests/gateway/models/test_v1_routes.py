@@ -178,3 +178,15 @@ async def test_unloading_names_a_model_a_worker_or_nothing(loader):
             assert answer.json() == {"unloaded": ["worker_0"]}
         assert (await http.post("/v1/model/unload")).json() == {"unloaded": ["worker_0"]}
     assert loader.gone == [("mini", "", False), ("", "worker_0", True), ("", "", True), ("", "", True)]
+
+    assert loader.gone == [("mini", ""), ("", "worker_0"), ("", ""), ("", "")]
+
+
+async def test_adapters_are_passed_on_with_their_scales(loader):
+    async with client(loader) as http:
+        body = {"name": "tiny", "loras": {"pirate": 0.5}, "stream": False}
+        assert (await http.post("/v1/model/load", json=body)).status_code == 200
+        refused = await http.post("/v1/model/load", json={"name": "tiny", "loras": {"pirate": 1e9}})
+    assert refused.status_code == 422 or refused.status_code == 400
+    [wanted] = loader.wanted
+    assert wanted.sizes == Sizes(loras={"pirate": 0.5})

@@ -8,13 +8,15 @@ import pytest
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
-from duologue.errors import Busy, QueueFull, Unavailable, WorkerLost
-from duologue.gateway.scheduling.pool import Pool
+from duologue.errors import Busy, Problem, QueueFull, Unavailable, Unsupported, WorkerLost
+from duologue.gateway.scheduling.pool import Pool, alike
 from duologue.gateway.scheduling.scheduler import Scheduler
 from duologue.gateway.workers import process
 from duologue.supervisor import restart_policy
 from duologue.values.events import RESTARTED, STOPPING, WORKER_LOST, Done, Failed, TextDelta
 from duologue.values.messages import user
+from duologue.values.questions.asked import TokenizeText, UseTemplate
+from duologue.values.questions.told import Counted, TemplateUsed, Tokenized
 from duologue.values.requests import (
     ChatRequest,
     ModelCard,
@@ -71,8 +73,10 @@ class Workers:
         """The prompts that were counted, one after another."""
         self.counting = anyio.Event()
         self.context = 100
+        self.templates: list[str] = []
+        """The templates that were chosen."""
 
-    async def talk(self, begin, emit):
+    async def talk(self, begin, emit, controls):
         try:
             await emit(TextDelta("hello"))
             text = begin.request.messages[-1].text
@@ -85,21 +89,28 @@ class Workers:
         finally:
             self.ended.append(begin.slot)
 
-    async def count(self, count):
-        text = count.request.messages[-1].text
+    async def answer(self, question):
+        if isinstance(question, UseTemplate):
+            self.templates.append(question.source)
+            if question.source == "broken":
+                raise Unsupported("No.", code="template_error")
+            return TemplateUsed()
+        if isinstance(question, TokenizeText):
+            return Tokenized(tuple(question.text.encode()))
+        text = question.request.messages[-1].text
         self.counted.append(text)
         if text == "hang":
             await anyio.sleep_forever()
         if text == "slow":
             await self.counting.wait()
-        return worker_protocol.Counted(count.ask, len(text), self.context)
+        return Counted(len(text), self.context)
 
     @asynccontextmanager
     async def started(self, loadout, secret, port, log):
         self.starts += 1
         card = ModelCard("m", loadout.engine, 100, slots=self.slots)
         ready = self.report or worker_protocol.Report(loadout.worker, "ready", card=card)
-        link = GatewayConnection(self.talk, self.count, lambda: ready)
+        link = GatewayConnection(self.talk, self.answer, lambda: ready)
 
         async def connected(connection: ServerConnection) -> None:
             assert connection.request is not None
@@ -437,7 +448,7 @@ async def _die_later(workers: Workers) -> None:
 
 
 async def test_a_count_that_takes_too_long_is_given_up(monkeypatch):
-    monkeypatch.setattr("duologue.gateway.scheduling.pool.COUNT_PATIENCE", 0.01)
+    monkeypatch.setattr("duologue.gateway.scheduling.pool.ASK_PATIENCE", 0.01)
     async with running(monkeypatch, Workers()) as (pool, _):
         with pytest.raises(Unavailable) as met:
             await pool.count(ChatRequest((user("hang"),)))
@@ -455,7 +466,7 @@ async def test_a_user_who_has_many_prompts_counted_keeps_nobody_waiting(monkeypa
             except Busy:
                 refused.append(name)
 
-        for _ in range(worker_protocol.MAX_COUNTS + 10):
+        for _ in range(worker_protocol.MAX_ASKS + 10):
             tasks.start_soon(count, "slow", "ada")
         tasks.start_soon(count, "hello", "ben")
         with anyio.fail_after(10):
@@ -468,6 +479,47 @@ async def test_a_user_who_has_many_prompts_counted_keeps_nobody_waiting(monkeypa
         assert workers.counted[:2] == ["slow", "hello"]
         assert set(refused) == {"ada"}
         tasks.cancel_scope.cancel()
+
+
+async def test_other_questions_need_no_slot_either(monkeypatch):
+    async with running(monkeypatch, Workers()) as (pool, _):
+        with pool.lease("m") as lease:
+            await lent(lease)
+            found = await pool.ask(TokenizeText("hi", model="m"), Tokenized, "ada")
+            assert found == Tokenized((104, 105))
+
+
+async def test_a_template_is_used_by_the_worker_now_and_at_its_next_start(monkeypatch):
+    workers = Workers()
+    async with running(monkeypatch, workers) as (pool, _):
+        await pool.use_template("m", "/data/plain.jinja", "{{ messages }}")
+        [name] = pool.workers
+        assert (workers.templates, pool.load_spec(name).template) == (["{{ messages }}"], "/data/plain.jinja")
+        with pytest.raises(Problem) as met:
+            await pool.use_template("m", "/data/broken.jinja", "broken")
+        assert (met.value.code, pool.load_spec(name).template) == ("template_error", "/data/plain.jinja")
+        await pool.use_template("", "", "")
+        assert pool.load_spec(name).template == ""
+
+
+def test_one_more_worker_of_a_model_is_like_the_others():
+    other = worker_protocol.LoadSpec(
+        "a", "llama", "m", {"slots": 1, "loras": {"x": 1.0}}, template="/plain.jinja"
+    )
+    added = alike(worker_protocol.LoadSpec("b", "llama", "m", {"slots": 2}), other)
+    assert (added.worker, added.template) == ("b", "/plain.jinja")
+    assert added.options == {"slots": 2, "loras": {"x": 1.0}}
+
+
+async def test_requests_carry_what_was_chosen_for_their_model(monkeypatch):
+    async with running(monkeypatch, Workers()) as (pool, _):
+        assert pool.addressed(REQUEST) == REQUEST
+        pool.tuning.preset = ModelPreset({"top_k": PresetEntry(3)})
+        assert pool.addressed(REQUEST).chosen_preset == pool.tuning.preset
+        pool.tuning.use_scales("m", {"a": 0.5})
+        [name] = pool.workers
+        await pool.remove(name)
+        assert pool.tuning.scales("m") is None
 
 
 async def test_a_pool_that_stops_counts_no_more(monkeypatch):

@@ -13,6 +13,8 @@ from duologue.notifier import Notifier
 from duologue.values.call_events import Played
 from duologue.values.events import STOPPING, WORKER_LOST, Done, Failed, TextDelta
 from duologue.values.messages import ImagePart, Message, user
+from duologue.values.questions.asked import CountPrompt
+from duologue.values.questions.told import Counted
 from duologue.values.requests import ChatRequest, Sampling
 from duologue.wire import worker_protocol
 
@@ -286,10 +288,14 @@ async def test_reports_are_handed_on_and_a_broken_frame_ends_the_link():
     assert await connected(body) == [worker_protocol.Report("w", "ready")]
 
 
+def answered(ask: int, tokens: int) -> worker_protocol.AskAnswered:
+    return worker_protocol.AskAnswered(ask, Counted(tokens, 100))
+
+
 async def counting(connection: WorkerConnection, answers: list[Any], request: ChatRequest = REQUEST) -> None:
     """The count, or the problem it met."""
     try:
-        answers.append(await connection.count(request))
+        answers.append(await connection.ask(CountPrompt(request)))
     except Problem as problem:
         answers.append(problem)
 
@@ -302,11 +308,11 @@ async def test_counts_are_answered_each_to_whoever_asked():
             for place in answers:
                 tasks.start_soon(counting, connection, place)
             await peer.until(lambda: len(peer.received) == 2)
-            assert peer.received[0].request == REQUEST
+            assert peer.received[0].question.request == REQUEST
             first, second = (message.ask for message in peer.received)
-            await peer.send(worker_protocol.Counted(second, 22, 100), worker_protocol.Counted(first, 11, 100))
+            await peer.send(answered(second, 22), answered(first, 11))
         assert [place[0].tokens for place in answers] == [11, 22]
-        assert connection.counts == 0
+        assert connection.asks == 0
 
     await connected(body)
 
@@ -318,12 +324,13 @@ async def test_a_count_that_failed_raises_what_the_worker_met():
             tasks.start_soon(counting, connection, answers)
             await peer.until(lambda: bool(peer.received))
             await peer.send(
-                worker_protocol.Counted(
-                    peer.received[0].ask, code="template_error", message="No.", status=400
+                worker_protocol.AskAnswered(
+                    peer.received[0].ask, code="template_error", message="No.", status=400, param="messages"
                 )
             )
         [problem] = answers
         assert (problem.code, problem.message, problem.status) == ("template_error", "No.", 400)
+        assert problem.param == "messages"
 
     await connected(body)
 
@@ -336,8 +343,8 @@ async def test_a_large_prompt_to_count_travels_in_pieces():
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(counting, connection, answers, large)
             await peer.until(lambda: bool(peer.received))
-            assert peer.received[0].request == large
-            await peer.send(worker_protocol.Counted(peer.received[0].ask, 1))
+            assert peer.received[0].question.request == large
+            await peer.send(answered(peer.received[0].ask, 1))
 
     await connected(body)
 
@@ -370,19 +377,17 @@ async def test_stopping_ends_the_counts_too():
 
 async def test_more_counts_than_a_worker_takes_are_refused_even_when_the_askers_gave_up():
     async def body(peer, connection):
-        for _ in range(worker_protocol.MAX_COUNTS):
+        for _ in range(worker_protocol.MAX_ASKS):
             with anyio.CancelScope() as scope:
                 scope.cancel()
-                await connection.count(REQUEST)
+                await connection.ask(CountPrompt(REQUEST))
         with pytest.raises(Busy):
-            await connection.count(REQUEST)
-        await peer.until(lambda: len(peer.received) == worker_protocol.MAX_COUNTS)
-        await peer.send(
-            *(worker_protocol.Counted(message.ask, 1) for message in peer.received), worker_protocol.Closed(0)
-        )
+            await connection.ask(CountPrompt(REQUEST))
+        await peer.until(lambda: len(peer.received) == worker_protocol.MAX_ASKS)
+        await peer.send(*(answered(message.ask, 1) for message in peer.received), worker_protocol.Closed(0))
         await peer.send(worker_protocol.Report("w", "ready"))
         with anyio.fail_after(5):
-            while connection.counts:
+            while connection.asks:
                 await anyio.wait_all_tasks_blocked()
 
     await connected(body)

@@ -3,9 +3,9 @@
 from typing import Any
 
 from duologue.config.model_preset import entries_of
-from duologue.sessions.chat.model_preset import with_preset
+from duologue.sessions.chat.model_preset import joined, with_preset
 from duologue.values.messages import user
-from duologue.values.requests import ChatRequest, ModelCard, ModelPreset, Sampling
+from duologue.values.requests import ChatRequest, ModelCard, ModelPreset, PresetEntry, Sampling
 
 
 def asked(sampling: dict[str, Any], preset: dict[str, Any], **fields: Any) -> ChatRequest:
@@ -56,3 +56,12 @@ def test_the_card_tells_the_defaults_of_the_preset():
     card = ModelCard("m", "llama", 100, sampling=("top_k", "temperature"), defaults={"top_k": 40})
     preset = ModelPreset(entries_of({"top_k": 5, "temperature": 1, "mirostat": 2, "stop": ["x"]}))
     assert card.with_defaults(preset).defaults == {"top_k": 5, "temperature": 1.0}
+
+
+def test_a_preset_that_was_chosen_at_run_time_takes_the_place_of_the_models_entries():
+    own = ModelPreset({"top_k": PresetEntry(1, force=True), "top_p": PresetEntry(0.5)}, force_thinking=True)
+    assert joined(own, None) is own
+    chosen = ModelPreset({"top_k": PresetEntry(9)})
+    both = joined(own, chosen)
+    assert both.sampling == {"top_k": PresetEntry(9), "top_p": PresetEntry(0.5)}
+    assert both.force_thinking

@@ -10,10 +10,10 @@ def test_a_thought_as_long_as_it_may_be_is_at_its_limit():
     assert limit.text == "a b c"
 
 
-def test_without_a_limit_nothing_is_kept():
-    limit = ThinkingBudget(None, "")
+def test_without_a_limit_a_thought_may_go_on_and_is_known_when_it_is_ended():
+    limit = ThinkingBudget(None, "</think>")
     assert not limit.reached("a very long thought", 10_000)
-    assert limit.text == ""
+    assert limit.text == "a very long thought"
 
 
 def test_a_model_that_thinks_again_every_time_is_let_go_in_the_end():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -26,6 +27,7 @@ from duologue.engines.decoding.choice_rules import (
 from duologue.engines.decoding.model_folder import ends_of
 from duologue.engines.decoding.token_choice import TokenChoice
 from duologue.engines.decoding.token_text import TokenText
+from duologue.engines.decoding.tokenizer_questions import TokenizerQuestions
 from duologue.engines.fill_tokens import find_fill_tokens
 from duologue.engines.huggingface.causal_model import CausalModel, HuggingfaceOptions, open_model
 from duologue.engines.huggingface.processed_prompt import ProcessedPrompt, readable
@@ -42,6 +44,8 @@ from duologue.text.templates.prompt_request import TemplateFacts
 from duologue.threads import ThreadLane
 from duologue.values.events import Progress
 from duologue.values.messages import AudioPart, ImagePart
+from duologue.values.questions.asked import DetokenizeTokens, TokenizeText
+from duologue.values.questions.told import Tokenized
 from duologue.values.requests import ModelCard
 
 BATCH, BATCH_ON_CARD = 128, 1024
@@ -108,11 +112,20 @@ class HuggingfaceEngine:
             )
         else:
             warnings += ("Formats and forced tool calls need one more package: pip install llguidance.",)
-        self._card = causal_card(
-            opened, options, facts, self._rules, warnings, formats=self._grammars is not None
+        self._own_template = template.source
+        self._describe = partial(
+            causal_card,
+            opened,
+            options,
+            rules=self._rules,
+            warnings=warnings,
+            formats=self._grammars is not None,
+            fills=self._fill_tokens is not None,
         )
-        if self._fill_tokens is not None:
-            self._card = structs.replace(self._card, verbs=(*self._card.verbs, "infill"))
+        self._card = self._describe(facts)
+        self._questions = TokenizerQuestions(
+            self._tokenizer, self._leading, self._vocabulary, self._card.name
+        )
 
     @property
     def card(self) -> ModelCard:
@@ -134,6 +147,24 @@ class HuggingfaceEngine:
         return (
             tokens if not start or tokens[: len(self._leading)] == self._leading else self._leading + tokens
         )
+
+    async def text_tokens(self, question: TokenizeText) -> Tokenized:
+        """See `choice_contracts.TokenTeller`."""
+        self._open()
+        return await self._text_lane.run(self._questions.tokens, question)
+
+    async def tokens_text(self, question: DetokenizeTokens) -> str:
+        """See `choice_contracts.TokenTeller`."""
+        self._open()
+        return await self._text_lane.run(self._questions.text, question)
+
+    async def use_template(self, source: str) -> None:
+        """See `choice_contracts.TemplateChooser`."""
+        self._open()
+        before = self._template
+        self._template = await before.other(source or self._own_template)
+        self._card = self._describe(self._template.facts)
+        await before.retire()
 
     async def tokenize_media(self, pieces: Sequence[str | ImagePart | AudioPart]) -> ProcessedPrompt:
         """See `contracts.MediaPromptEngine`. Raises Unsupported (`modality_unsupported`) for media that the model does not take."""
@@ -242,19 +273,21 @@ def causal_card(
     opened: CausalModel,
     options: HuggingfaceOptions,
     facts: TemplateFacts,
+    *,
     rules: ChoiceRules,
     warnings: tuple[str, ...],
-    *,
     formats: bool,
+    fills: bool = False,
 ) -> ModelCard:
     """What the model is and can do."""
     tool_format = facts.tool_format if facts.takes_tools else ""
     verbs = ["prefill", "count", "continue", "raw", "logprobs", "text_bias"]
+    verbs += ["infill"] if fills else []
     verbs += ["format"] if formats else []
     verbs += ["tools"] if tool_format else []
     verbs += ["tool_choice"] if tool_format and formats else []
     verbs += ["thinking"] if facts.thinking_switch else []
-    verbs += ["effort"] if facts.reasoning is not None else []
+    verbs += ["effort", "reasoning_end"] if facts.reasoning is not None else []
     return ModelCard(
         name=options.name or opened.folder.name,
         engine="transformers",

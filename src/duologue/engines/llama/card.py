@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from duologue.engines.llama.generation import ModelFacts
 from duologue.engines.llama.memory_plan import LlamaOptions, Plan
 from duologue.engines.llama.request import FIELDS, sampling_defaults
-from duologue.models.catalogue import model_name
+from duologue.models.catalogue import file_stem, model_name
 from duologue.models.gguf.header import GgufHeader
 from duologue.text.templates.prompt_request import TemplateFacts
 from duologue.values.requests import ModelCard
@@ -27,7 +29,7 @@ def llama_card(
     verbs += ["infill"] if facts.fill is not None else []
     verbs += ["tools", "tool_choice"] if tool_format else []
     verbs += ["thinking"] if template.thinking_switch else []
-    verbs += ["effort"] if template.reasoning is not None else []
+    verbs += ["effort", "reasoning_end"] if template.reasoning is not None else []
     return ModelCard(
         name=options.name or model_name(header.path),
         engine="llama",
@@ -46,6 +48,7 @@ def llama_card(
         tool_format=tool_format,
         thoughts=template.thoughts,
         warnings=warnings,
+        adapters=tuple(file_stem(Path(path)) for path in options.loras),
     )
 
 

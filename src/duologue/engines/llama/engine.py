@@ -14,7 +14,7 @@ import logging
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -24,6 +24,7 @@ import anyio
 import msgspec
 
 from duologue.engines import load_progress
+from duologue.engines.choice_contracts import check_tokens
 from duologue.engines.contracts import FillTokens, Generation, GenerationEnded, Piece
 from duologue.engines.devices import parse_device, require_card
 from duologue.engines.hardware import machine_limits
@@ -48,7 +49,6 @@ from duologue.engines.llama.model_server import READ_AHEAD, READ_SHARE, read_ahe
 from duologue.engines.llama.prompt_steps import (
     FIRST,
     FIRST_OF_LARGE,
-    PromptMemory,
     PromptPace,
     common_prefix,
 )
@@ -58,20 +58,25 @@ from duologue.engines.llama.request import (
     prefill_request,
     probe_request,
 )
+from duologue.engines.llama.slot_memory import SlotMemory
 from duologue.engines.llama.text_pieces import possible_markers
 from duologue.engines.llama.tokenizer import LlamaTokenizer
 from duologue.engines.templates.template_renderer import TemplateRenderer
 from duologue.errors import BadRequest, EngineFailed, StartFailed, Unavailable, Unsupported
 from duologue.models.catalogue import bundled_model
+from duologue.models.gguf.control_tokens import control_tokens
 from duologue.models.gguf.header import GgufHeader, read
 from duologue.models.gguf.projector import Projector
 from duologue.models.projectors import FoundProjector, find_projector
 from duologue.request_parsing import parsing
 from duologue.text.grammars.grammar_bounds import check_grammar
 from duologue.text.templates.chatml import CHATML
+from duologue.text.templates.prompt_request import TemplateFacts
 from duologue.threads import Emit, ThreadLane
 from duologue.values.events import Progress
 from duologue.values.messages import AudioPart, ImagePart
+from duologue.values.questions.asked import DetokenizeTokens, TokenizeText
+from duologue.values.questions.told import Tokenized
 from duologue.values.requests import ModelCard, OutputFormat
 
 log = logging.getLogger(__name__)
@@ -135,8 +140,13 @@ async def _load(
     facts = await lane.run(read_facts, run, client, markers)
     del run  # or it would keep the server alive
     warnings = (*filter(None, [found.warning]), *await _compiled(header, template))
-    card = llama_card(header, settings, sizes, facts, template.facts, (*sizes.warnings, *warnings))
-    card = msgspec.structs.replace(card, device=device_in_use(device, cards, settings.gpu_layers))
+    in_use = device_in_use(device, cards, settings.gpu_layers)
+
+    def describe(said: TemplateFacts, warnings: tuple[str, ...]) -> ModelCard:
+        card = llama_card(header, settings, sizes, facts, said, (*sizes.warnings, *warnings))
+        return msgspec.structs.replace(card, device=in_use)
+
+    card = describe(template.facts, warnings)
     tokenizer = LlamaTokenizer(
         client,
         LlamaHttpClient(server.listening_address, key),
@@ -150,7 +160,7 @@ async def _load(
         first=FIRST if header.parameters <= SMALL or machine.gpus else FIRST_OF_LARGE,
         fixed=settings.batch is not None,
     )
-    memory = PromptMemory(card.slots * card.context + cached_tokens(header, sizes.prompt_cache))
+    room = card.slots * card.context + cached_tokens(header, sizes.prompt_cache)
     media = None
     if facts.modalities:
         connection = LlamaHttpClient(server.listening_address, key, timeout=MEDIA_TIMEOUT)
@@ -165,10 +175,11 @@ async def _load(
         card,
         template,
         facts.never_first,
-        header.vocabulary,
+        header,
         pace,
-        memory,
+        SlotMemory(room, tuple(settings.loras.values())),
         media,
+        partial(describe, warnings=warnings),
         facts.fill,
     )
 
@@ -185,10 +196,11 @@ class LlamaEngine:
         card: ModelCard,
         template: TemplateRenderer,
         never_first: int,
-        vocabulary: int,
+        header: GgufHeader,
         pace: PromptPace,
-        memory: PromptMemory,
+        memory: SlotMemory,
         media: MediaTokenizer | None,
+        describe: Callable[[TemplateFacts], ModelCard],
         fill_tokens: FillTokens | None = None,
     ) -> None:
         self._server: Any | None = server
@@ -198,8 +210,11 @@ class LlamaEngine:
         self._lane = ThreadLane(card.slots)
         self._card = card
         self._template = template
+        self._own_template = template.source
+        self._describe = describe
         self._never_first = never_first
-        self._vocabulary = vocabulary
+        self._vocabulary, self._path = header.vocabulary, header.path
+        self._control: frozenset[int] | None = None
         self._applicable: OrderedDict[bytes, None] = OrderedDict()
         """Schemas that were found to be applied, least recently used first."""
         self._one_token: dict[str, bool] = {}
@@ -236,6 +251,35 @@ class LlamaEngine:
             raise Unsupported(f"The model {self._card.name} reads text only.", code="modality_unsupported")
         return await self._media.prompt(pieces)
 
+    async def text_tokens(self, question: TokenizeText) -> Tokenized:
+        """See `choice_contracts.TokenTeller`."""
+        self._open()
+        return await self._tokenizer.text_tokens(question)
+
+    async def tokens_text(self, question: DetokenizeTokens) -> str:
+        """See `choice_contracts.TokenTeller`."""
+        self._open()
+        check_tokens(question.tokens, self._vocabulary, self._card.name)
+        tokens: Sequence[int] = question.tokens
+        if not question.control:
+            if self._control is None:
+                self._control = await self._client_lane.run(control_tokens, self._path)
+            tokens = [token for token in tokens if token not in self._control]
+        return await self._tokenizer.text(tokens)
+
+    async def use_template(self, source: str) -> None:
+        """See `choice_contracts.TemplateChooser`."""
+        self._open()
+        before = self._template
+        self._template = await before.other(source or self._own_template)
+        self._card = self._describe(self._template.facts)
+        await before.retire()
+
+    def adapt(self, slot: int, scales: tuple[float, ...] | None) -> None:
+        """See `choice_contracts.AdaptedEngine`."""
+        if self._memory.adapters.choose(slot, scales):
+            self._prompts.pop(slot, None)
+
     def cached_tokens(self, slot: int, tokens: Sequence[int]) -> int:
         """Counted from the last prompt alone, so a lower bound: the reply that followed it is in the cache too."""
         return common_prefix(self._prompts.get(slot, ()), plain_tokens(as_prompt(tokens)))
@@ -265,6 +309,7 @@ class LlamaEngine:
         """Continue `tokens`; leaving ends it within a token, and within a batch while the prompt is read."""
         prompt = as_prompt(tokens)
         request = generate_request(slot, prompt, generation, vocabulary=self._vocabulary)
+        request |= self._memory.adapters.fields(slot)
         if generation.format is not None:
             await self._check_applicable(slot, prompt, generation.format)
         top = generation.sampling.logprobs
@@ -293,7 +338,7 @@ class LlamaEngine:
                 log.warning("tool calls are generated without a grammar: %s", problem.message)
                 self._complete({**request, **NO_GRAMMAR}, reply.on_chunk)
             finally:
-                self._memory.add(plain_tokens(prompt), reply.generated)
+                self._memory.of(slot).add(plain_tokens(prompt), reply.generated)
             if not reply.ended and not reply.left:
                 raise EngineFailed("The engine ended the reply without saying why.")
 
@@ -324,7 +369,7 @@ class LlamaEngine:
         """Read the prompt in steps, the last one only if asked. False when `emit` wants no more. From a lane's thread."""
         # One without room for a reply is refused as a whole.
         tokens = plain_tokens(prompt)
-        known = self._memory.known(tokens) if len(tokens) < self._card.context else len(tokens)
+        known = self._memory.of(slot).known(tokens) if len(tokens) < self._card.context else len(tokens)
         part: tuple[int, ...] = ()
         reading = PromptReading(len(tokens), emit)
         for end in self._pace.ends(known, len(tokens), self._has_neighbours):
@@ -335,13 +380,14 @@ class LlamaEngine:
                 continue  # the next piece is a picture, or a long text
             began, before = time.monotonic(), reading.read
             self._prompts[slot] = part = plain_tokens(as_prompt(step))
-            self._complete(prefill_request(slot, step), reading.on_chunk)
+            step_request = prefill_request(slot, step) | self._memory.adapters.fields(slot)
+            self._complete(step_request, reading.on_chunk)
             if reading.left:
                 break
             if not isinstance(step, MediaPrompt):  # reading a picture tells nothing about text
                 self._pace.took(len(part) - max(before, reading.cached), time.monotonic() - began)
         if part:
-            self._memory.add(part)
+            self._memory.of(slot).add(part)
         return not reading.left
 
     def _has_neighbours(self) -> bool:
@@ -373,6 +419,7 @@ class LlamaEngine:
             self._applicable.move_to_end(schema)
             return
         request = probe_request(slot, prompt, format, self._never_first)
+        request |= self._memory.adapters.fields(slot)
         text = await self._lane.run(complete_text, partial(self._complete, request))
         if NEVER_FIRST in text:
             raise BadRequest(

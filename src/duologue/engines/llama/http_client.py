@@ -10,7 +10,7 @@ from __future__ import annotations
 import http.client
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -33,14 +33,28 @@ class LlamaHttpClient:
         )
         self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
 
-    def tokenize(self, text: str, *, add_special: bool = False) -> tuple[int, ...]:
-        """Token ids of `text`, control tokens parsed. `add_special`: with the tokens the tokenizer itself adds."""
-        # JSON can carry half a surrogate pair into a string; the engine would refuse it.
-        valid = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    def tokenize(self, text: str, *, add_special: bool = False, control: bool = True) -> tuple[int, ...]:
+        """Token ids of `text`, control tokens parsed where `control` says so. `add_special`: with the tokens the tokenizer itself
+        adds."""
         answer = self._request(
-            "POST", "/tokenize", {"content": valid, "add_special": add_special, "parse_special": True}
+            "POST",
+            "/tokenize",
+            {"content": _valid(text), "add_special": add_special, "parse_special": control},
         )
         return tuple(answer["tokens"])
+
+    def pieces(self, text: str, *, control: bool = True) -> tuple[tuple[int, bytes], ...]:
+        """The tokens of `text`, each with its bytes."""
+        body = {"content": _valid(text), "add_special": False, "parse_special": control, "with_pieces": True}
+        found = self._request("POST", "/tokenize", body)["tokens"]
+        return tuple(
+            (each["id"], each["piece"].encode() if isinstance(each["piece"], str) else bytes(each["piece"]))
+            for each in found
+        )
+
+    def detokenize(self, tokens: Sequence[int]) -> str:
+        """The text of `tokens`, control tokens too. All of them must be in the vocabulary."""
+        return str(self._request("POST", "/detokenize", {"tokens": list(tokens)})["content"])
 
     def properties(self) -> dict[str, Any]:
         """What the engine says of itself: its default sampling in its own names, the context of a slot, what it takes."""
@@ -108,6 +122,11 @@ class LlamaHttpClient:
         self._connection.request(method, path, content, self._headers)
         response = self._connection.getresponse()
         return response.status, response.read()
+
+
+def _valid(text: str) -> str:
+    """JSON can carry half a surrogate pair into a string; the engine would refuse it."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _no_answer(error: Exception) -> EngineFailed:

@@ -64,6 +64,8 @@ class LlamaOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """The GGUF file of that small model."""
     draft_tokens: int | None = None
     """The most tokens that are guessed at a time; None: as the library does."""
+    loras: dict[str, float] = {}
+    """LoRA adapters: GGUF files, each with the scale it has where a request says nothing."""
     log: int = 1
     """How much the library writes to standard error: 1 errors, 2 warnings, 3 all."""
 
@@ -142,6 +144,9 @@ def _threads(header: GgufHeader, options: LlamaOptions, machine: MachineLimits) 
 
 
 def _prompt_cache(header: GgufHeader, options: LlamaOptions) -> int:
+    if options.loras:
+        # The library brings a prompt back that was read under other scales, and goes on with wrong numbers.
+        return 0
     if options.prompt_cache is not None:
         return options.prompt_cache
     return SMALL_PROMPT_CACHE if header.parameters <= SMALL else PROMPT_CACHE

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +68,7 @@ def start_server(
             params.endpoint_slots = True  # it tells when a slot is free
         if options.speculative is not None:
             use_speculation(params.speculative, options.speculative, options)
+        use_adapters(params, options.loras)
         place_on(params, parse_device(options.device), cards)
         return xllamacpp.Server(params)
     except AttributeError as error:
@@ -76,7 +77,7 @@ def start_server(
             "Update it: pip install --upgrade xllamacpp."
         ) from error
     except (RuntimeError, ValueError) as error:
-        raise StartFailed(_start_sentence(header, projector, sizes)) from error
+        raise StartFailed(_start_sentence(header, projector, sizes, adapters=bool(options.loras))) from error
 
 
 def use_projector(params: Any, path: Path, *, gpu: bool = True) -> None:
@@ -110,6 +111,14 @@ def use_speculation(params: Any, kind: Speculative, options: LlamaOptions) -> No
         params.ngram_mod.n_min = min(params.ngram_mod.n_min, options.draft_tokens)
     else:
         getattr(params, kind).size_m = options.draft_tokens
+
+
+def use_adapters(params: Any, adapters: Mapping[str, float]) -> None:
+    """Load these LoRA adapters with the model. How much of each is added, every request says (`slot_adapters`)."""
+    if adapters:
+        adapter = load_library().CommonAdapterLoraInfo
+        params.lora_adapters = [adapter(path, scale) for path, scale in adapters.items()]
+        params.lora_init_without_apply = True
 
 
 def use_threads(params: Any, threads: int, poll: int = 0) -> None:
@@ -151,9 +160,12 @@ def _fill(params: Any, header: GgufHeader, options: LlamaOptions, sizes: Plan, k
     close_to_others(params, key)
 
 
-def _start_sentence(header: GgufHeader, projector: Projector | None, sizes: Plan) -> str:
+def _start_sentence(
+    header: GgufHeader, projector: Projector | None, sizes: Plan, *, adapters: bool = False
+) -> str:
     beside = f" with {projector.path.name}" if projector is not None else ""
     other = " a projector of another model," if projector is not None else ""
+    other += " a LoRA adapter of another model," if adapters else ""
     return (
         f"The engine could not load {header.path}{beside} ({header.architecture}, {header.quantisation or 'unknown type'}, "
         f"{header.size / 1e9:.1f} GB). Likely reasons: too little memory for it and {sizes.slots} x {sizes.context} "

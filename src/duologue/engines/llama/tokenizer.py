@@ -6,12 +6,21 @@ and a connection of their own, so they pass long ones; long ones take turns at e
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import TypeVar
 
 from duologue.engines.llama.http_client import LlamaHttpClient
 from duologue.engines.llama.text_pieces import PIECE, cutter, pieces
 from duologue.errors import ContextExceeded
 from duologue.threads import ThreadLane
+from duologue.values.questions.asked import TokenizeText
+from duologue.values.questions.told import Tokenized
+
+T = TypeVar("T")
+MARKER_BEGINNINGS = ("<", "[")
+FEW_MARKERS = 2000
+"""Markers that are found in a tenth of a second, however long the text is."""
 
 KNOWN_ENDINGS = 64
 LONGEST_ENDING = 256
@@ -54,18 +63,65 @@ class LlamaTokenizer:
             return (*self._bos, *tokens)
         return tokens
 
+    async def text_tokens(self, question: TokenizeText) -> Tokenized:
+        """The tokens of a text that is no prompt. Raises ContextExceeded for one far beyond the context that may be full of markers:
+        looking for them takes long."""
+        text, control = question.text, question.control
+        limited = control and sum(map(text.count, MARKER_BEGINNINGS)) > FEW_MARKERS
+        pieces: tuple[bytes, ...] = ()
+        try:
+            if question.pieces:
+                read_pieces = partial(_pieces, control=control)
+                found = await self._read(text, read_pieces, control=control, limited=limited)
+                tokens = tuple(token for token, _ in found)
+                pieces = tuple(piece for _, piece in found)
+            else:
+                read = partial(_tokenize, control=control)
+                tokens = tuple(await self._read(text, read, control=control, limited=limited))
+        except ContextExceeded as error:
+            raise ContextExceeded(
+                f"The text has more than {FAR_TOO_LONG * self._context} tokens, {FAR_TOO_LONG} times the context of this model, and "
+                "much in it that may be control tokens. Send it in parts, or without looking for control tokens in it.",
+            ) from error
+        if question.start and self._bos and tokens[: len(self._bos)] != self._bos:
+            tokens = (*self._bos, *tokens)
+            first = await self._lane.run(self._short.detokenize, self._bos)
+            pieces = (first.encode(), *(b"" for _ in self._bos[1:]), *pieces)
+        return Tokenized(tokens, pieces if question.pieces else ())
+
+    async def text(self, tokens: Sequence[int]) -> str:
+        """The text of tokens of the vocabulary."""
+        if len(tokens) <= SHORT:
+            return await self._lane.run(self._short.detokenize, tokens)
+        return await self._long_lane.run(self._long.detokenize, tokens)
+
     async def _tokens(self, text: str) -> tuple[int, ...]:
+        return tuple(await self._read(text, _tokenize))
+
+    async def _read(
+        self,
+        text: str,
+        read: Callable[[LlamaHttpClient, str], Sequence[T]],
+        *,
+        control: bool = True,
+        limited: bool = True,
+    ) -> list[T]:
+        """What `read` reads of the text, piece by piece. `control`: markers in it become control tokens. Raises ContextExceeded where it
+        is `limited`."""
         if len(text) <= PIECE:
-            return await self._lane.run(self._short.tokenize, text)
+            return [*await self._lane.run(read, self._short, text)]
         # In turns, so that a cancelled request ends here and another one of this size gets its piece in between.
         lane, client = (self._lane, self._short) if len(text) <= SHORT else (self._long_lane, self._long)
-        tokens: list[int] = []
+        if not control:  # no cut is safe without a marker, and none is slow
+            return [*await lane.run(read, client, text)]
+        found: list[T] = []
         for piece in pieces(text, self._markers):
-            if len(piece) > SHORT:
-                await self._check_size(piece, len(tokens))
-            tokens += await lane.run(client.tokenize, piece)
-            self._check(len(tokens))
-        return tuple(tokens)
+            if limited and len(piece) > SHORT:
+                await self._check_size(piece, len(found))
+            found += await lane.run(read, client, piece)
+            if limited:
+                self._check(len(found))
+        return found
 
     async def _check_size(self, text: str, before: int) -> None:
         """Raises ContextExceeded when a text without known markers is far too long: found out from parts of it, as the whole
@@ -89,3 +145,11 @@ class LlamaTokenizer:
         """Close the connections; from the thread of the engine's lane. The engine waits for open ones when it ends."""
         self._short.close()
         self._long.close()
+
+
+def _tokenize(client: LlamaHttpClient, text: str, control: bool = True) -> tuple[int, ...]:
+    return client.tokenize(text) if control else client.tokenize(text, control=False)
+
+
+def _pieces(client: LlamaHttpClient, text: str, control: bool) -> tuple[tuple[int, bytes], ...]:
+    return client.pieces(text, control=control)

@@ -34,7 +34,6 @@ from duologue.engines.openai_remote.request import (
 )
 from duologue.engines.openai_remote.server_kinds import ServerKind, server_kind
 from duologue.engines.openai_remote.stream import ReplyTranslator, UpstreamError
-from duologue.engines.openai_remote.token_biases import TokenBiases
 from duologue.engines.openai_remote.upstream_connection import (
     CHAT,
     CONNECT_TIMEOUT,
@@ -45,6 +44,7 @@ from duologue.engines.openai_remote.upstream_connection import (
     Patience,
     Upstream,
 )
+from duologue.engines.openai_remote.upstream_tokens import TokenBiases, UpstreamTokens
 from duologue.engines.options import read_options
 from duologue.errors import BadRequest, Problem, StartFailed
 from duologue.notifier import Notifier
@@ -52,6 +52,8 @@ from duologue.text.toolcalls.any_family import any_family
 from duologue.threads import encoding
 from duologue.values.audio import SPOKEN_RATE
 from duologue.values.events import Event, Failed, Started
+from duologue.values.questions.asked import DetokenizeTokens, TokenizeText
+from duologue.values.questions.told import Tokenized
 from duologue.values.requests import ChatRequest, ModelCard, RawFormat, UpstreamModel
 
 log = logging.getLogger(__name__)
@@ -153,6 +155,20 @@ class RemoteEngine:
         async with _closing(self._events(request)) as events:
             yield events
 
+    async def text_tokens(self, question: TokenizeText) -> Tokenized:
+        """See `choice_contracts.TokenTeller`. The upstream tells them."""
+        return await self._tokens().tokens(question, await self._asked_model(question.upstream_model))
+
+    async def tokens_text(self, question: DetokenizeTokens) -> str:
+        """See `choice_contracts.TokenTeller`. The upstream tells it."""
+        return await self._tokens().text(question, await self._asked_model(question.upstream_model))
+
+    def _tokens(self) -> UpstreamTokens:
+        return UpstreamTokens(self._upstream.detail, self._known.kind, self._upstream.shown)
+
+    async def _asked_model(self, named: str) -> str:
+        return named or self._known.model.name or await self._upstream.first_model()
+
     async def close(self) -> None:
         await self._upstream.close()
 
@@ -197,7 +213,7 @@ class RemoteEngine:
             yield Failed(problem.code, problem.message, problem.status, problem.param, problem.retry_after)
 
     async def _reply(self, request: ChatRequest) -> AsyncGenerator[Event, None]:
-        model = request.upstream_model or self._known.model.name or await self._upstream.first_model()
+        model = await self._asked_model(request.upstream_model)
         translator = ReplyTranslator(
             time.perf_counter(),
             estimate_tokens(request),

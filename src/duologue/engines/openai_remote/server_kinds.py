@@ -239,3 +239,47 @@ ANY = ServerKind(FIELDS)
 def server_kind(name: str) -> ServerKind:
     """What a kind of server takes; that of any server for an unknown or empty name."""
     return KINDS.get(name, ANY)
+
+
+class Detokenizer(Struct, frozen=True):
+    """Where a server tells the text of tokens: a path, the names of the field of the tokens and of the answer."""
+
+    path: str
+    answer: str
+    tokens: str = "tokens"
+
+
+class TokenDoors(Struct, frozen=True):
+    """How a kind of server is asked. `plain`: the field that keeps markers from becoming control tokens, "" where there is none;
+    `start`: the field that adds the tokens of the beginning; `written`: the field that has control tokens written."""
+
+    tokenizer: Tokenizer
+    detokenizer: Detokenizer
+    start: str
+    plain: str = ""
+    written: str = ""
+
+
+_LLAMA = TokenDoors(
+    Tokenizer("/tokenize", "content", more=()),
+    Detokenizer("/detokenize", "content"),
+    "add_special",
+    "parse_special",
+)
+DOORS: dict[str, TokenDoors] = {
+    "llamacpp": _LLAMA,
+    "duologue": _LLAMA,
+    "vllm": TokenDoors(
+        Tokenizer("/tokenize", "prompt"), Detokenizer("/detokenize", "prompt"), "add_special_tokens"
+    ),
+    "sglang": TokenDoors(
+        Tokenizer("/tokenize", "prompt"), Detokenizer("/detokenize", "text"), "add_special_tokens"
+    ),
+    "tabbyapi": TokenDoors(
+        Tokenizer("/v1/token/encode", "text"),
+        Detokenizer("/v1/token/decode", "text"),
+        "add_bos_token",
+        "encode_special_tokens",
+        "decode_special_tokens",
+    ),
+}

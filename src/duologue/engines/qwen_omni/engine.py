@@ -18,6 +18,7 @@ from duologue.engines.decoding.choice_rules import FIELDS, card_defaults, defaul
 from duologue.engines.decoding.model_folder import ends_of
 from duologue.engines.decoding.token_choice import TokenChoice
 from duologue.engines.decoding.token_text import TokenText
+from duologue.engines.decoding.tokenizer_questions import TokenizerQuestions
 from duologue.engines.device_failures import device_errors
 from duologue.engines.optional_library import load_in_thread
 from duologue.engines.options import read_options
@@ -38,6 +39,8 @@ from duologue.text.templates.prompt_request import TemplateFacts
 from duologue.threads import ThreadLane
 from duologue.values.events import Progress
 from duologue.values.messages import AudioPart, ImagePart
+from duologue.values.questions.asked import DetokenizeTokens, TokenizeText
+from duologue.values.questions.told import Tokenized
 from duologue.values.requests import ModelCard
 
 T = TypeVar("T")
@@ -99,6 +102,7 @@ class QwenOmniEngine:
         self._batch = options.batch or (BATCH if device.type == "cpu" else BATCH_ON_CARD)
         self._rules = default_rules(opened.generation)
         self._vocabulary = thinker.config.text_config.vocab_size
+        self._questions = TokenizerQuestions(opened.tokenizer, (), self._vocabulary, card.name)
         self._ends = ends_of(opened.generation, opened.tokenizer)
         self._in_call = False
 
@@ -113,6 +117,14 @@ class QwenOmniEngine:
     async def tokenize(self, text: str, *, start: bool = True) -> tuple[int, ...]:
         """Token ids of a rendered prompt. These models begin no text with a token of its own."""
         return await self._text_lane.run(self.reader.tokens, text)
+
+    async def text_tokens(self, question: TokenizeText) -> Tokenized:
+        """See `choice_contracts.TokenTeller`."""
+        return await self._text_lane.run(self._questions.tokens, question)
+
+    async def tokens_text(self, question: DetokenizeTokens) -> str:
+        """See `choice_contracts.TokenTeller`."""
+        return await self._text_lane.run(self._questions.text, question)
 
     async def tokenize_media(self, pieces: Sequence[str | ImagePart | AudioPart]) -> OmniPrompt:
         """See `contracts.MediaPromptEngine`."""
@@ -265,7 +277,7 @@ def omni_card(
     verbs += ["duplex"] if talker is not None else []
     verbs += ["tools"] if tool_format else []
     verbs += ["thinking"] if facts.thinking_switch else []
-    verbs += ["effort"] if facts.reasoning is not None else []
+    verbs += ["effort", "reasoning_end"] if facts.reasoning is not None else []
     return ModelCard(
         name=options.name or opened.folder.name,
         engine="qwen_omni",

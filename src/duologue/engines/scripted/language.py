@@ -19,6 +19,7 @@ from typing import Any
 import anyio
 from anyio.lowlevel import checkpoint
 
+from duologue.engines.choice_contracts import check_tokens
 from duologue.engines.contracts import Generation, GenerationEnded, LanguageEngine, Piece
 from duologue.engines.scripted.script import (
     THOUGHT_BEGINS,
@@ -46,6 +47,8 @@ from duologue.values.events import (
     Usage,
 )
 from duologue.values.messages import AudioPart, TextPart
+from duologue.values.questions.asked import DetokenizeTokens, TokenizeText
+from duologue.values.questions.told import Tokenized
 from duologue.values.requests import ChatRequest, ModelCard, Sampling
 
 TEMPLATE = (
@@ -67,7 +70,10 @@ _USER = re.compile(r"<\|im_start\|>user\n(.*?)<\|im_end\|>", re.DOTALL)
 class ScriptedTemplate:
     """A template that is ours, so it is rendered in this process. Implements `contracts.PromptTemplate`."""
 
+    bos = eos = ""
+
     def __init__(self, source: str = TEMPLATE) -> None:
+        self.source = source
         self.chat = ChatTemplate(source)
 
     @property
@@ -104,7 +110,17 @@ class ScriptedEngine:
             description="Plays scripts; no model behind it.",
             modalities=("text",),
             device="cpu",
-            verbs=("prefill", "count", "continue", "raw", "logprobs", "tools", "thinking", "effort"),
+            verbs=(
+                "prefill",
+                "count",
+                "continue",
+                "raw",
+                "logprobs",
+                "tools",
+                "thinking",
+                "effort",
+                "reasoning_end",
+            ),
             sampling=tuple(field for field in Sampling.__struct_fields__ if field in _APPLIED),
             defaults={"max_tokens": -1},
             tool_format="hermes",
@@ -114,6 +130,15 @@ class ScriptedEngine:
 
     async def tokenize(self, text: str, *, start: bool = True) -> tuple[int, ...]:
         return tuple(text.encode())
+
+    async def text_tokens(self, question: TokenizeText) -> Tokenized:
+        """See `choice_contracts.TokenTeller`. There are no control tokens."""
+        data = question.text.encode(errors="replace")
+        return Tokenized(tuple(data), tuple(bytes([byte]) for byte in data) if question.pieces else ())
+
+    async def tokens_text(self, question: DetokenizeTokens) -> str:
+        check_tokens(question.tokens, 256, self.card.name)
+        return bytes(question.tokens).decode(errors="replace")
 
     def cached_tokens(self, slot: int, tokens: Sequence[int]) -> int:
         return _common(self._cache.get(slot, b""), bytes(tokens))

@@ -163,6 +163,21 @@ class TemplateRenderer:
         await self.start()
         return await self.compiled()
 
+    async def other(self, source: str) -> TemplateRenderer:
+        """A renderer of another template of the same model, compiled. Raises as `compiled`, and closes it then."""
+        made = TemplateRenderer(
+            source, bos=self.bos, eos=self.eos, special=self._special, limits=self._limits
+        )
+        await made.start()
+        await made.compiled()
+        return made
+
+    async def retire(self) -> None:
+        """End it once the prompts are rendered that it was asked for; it is asked for no more."""
+        for _ in range(RENDERERS):
+            await self._places.acquire()
+        await self.close()
+
     async def render(self, request: PromptRequest, now: datetime) -> RenderedPrompt:
         """The prompt. Raises BadRequest (`template_error`) where the template refuses the messages, or takes more time or
         memory for them than it may."""

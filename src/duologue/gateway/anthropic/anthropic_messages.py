@@ -31,6 +31,7 @@ from duologue.request_parsing import parsing
 from duologue.values.fitting import has_media
 from duologue.values.generate import Batch, Generate
 from duologue.values.messages import Part
+from duologue.values.questions.told import Counted
 from duologue.values.requests import ChatRequest, ModelCard
 from duologue.wire.anthropic.conversation import relocated, relocated_event
 from duologue.wire.anthropic.message_end import MessageHead
@@ -44,7 +45,6 @@ from duologue.wire.anthropic.messages_body import (
 from duologue.wire.anthropic.thoughts import display_of
 from duologue.wire.anthropic.whole_message import WholeMessage
 from duologue.wire.validation import decode_json, validate
-from duologue.wire.worker_protocol import Counted
 
 M = TypeVar("M", bound=TokenCountBody)
 Count = Callable[[ChatRequest, str], Awaitable[Counted]]

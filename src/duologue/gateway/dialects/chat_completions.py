@@ -15,6 +15,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Protocol
 
+import msgspec
 from fastapi import APIRouter, Request
 from msgspec import Struct, json
 from starlette.requests import ClientDisconnect
@@ -79,15 +80,22 @@ class _CompletionPipeline:
         self._audio_ids = AudioIds(clock)
 
     async def plan(
-        self, body: ChatCompletionBody, size: int, find_card: FindCard, request_id: str, user: str
+        self,
+        body: ChatCompletionBody,
+        size: int,
+        find_card: FindCard,
+        request_id: str,
+        user: str,
+        id: str = "",
     ) -> _CompletionPlan:
-        """Check the request, whose body had `size` bytes. Waits where its model is loaded for it. Raises Problem."""
+        """Check the request, whose body had `size` bytes; `id` is the completion's. Waits where its model is loaded for it. Raises Problem."""
         card = await find_card()
         named = await parsing(size, lambda: list(body.references()), user=user)
         references = await self._references.read(named, card, user) if named else {}
         refers_to_audio = any(message.audio is not None for message in body.messages)
         texts = self._audio_ids.texts_of(user) if refers_to_audio else {}
         request = await parsing(size, body.request, self._limits, references, texts, user=user)
+        request = msgspec.structs.replace(request, reply_id=id)
         speech, choice = await self._pipeline.choose_voice(card, body.speech(), request.messages, user)
         plan = self._pipeline.plan(
             card,
@@ -171,11 +179,11 @@ def router(
         user = user_of(request)
         body = await parsing(len(data), _decode_body, data, limits, user=user)
         find_card = partial(requested.card, body.model, user)
-        make_plan = partial(pipeline.plan, body, len(data), find_card, request_id_of(request.scope), user)
+        id, created = f"chatcmpl-{uuid.uuid4().hex}", int(clock())
+        make_plan = partial(pipeline.plan, body, len(data), find_card, request_id_of(request.scope), user, id)
         # The headers of a spoken reply tell its voice, so its plan cannot wait.
         plan = await make_plan() if body.is_spoken else None
         audio_id, headers = (plan.audio_id, note_header(plan.voice)) if plan is not None else (None, {})
-        id, created = f"chatcmpl-{uuid.uuid4().hex}", int(clock())
         if not body.stream:
             completion = Completion(id, created, body.model, count=body.n, functions=bool(body.functions))
             source = pipeline.plan_and_run(_made(plan) if plan else make_plan, completion)

@@ -17,7 +17,7 @@ from msgspec import Struct
 from duologue.config import Settings, WorkerEntry
 from duologue.config.settings import ModelSettings
 from duologue.errors import BadRequest, ModelNotFound, StartFailed, Unsupported
-from duologue.gateway.workers.load_specs import load_spec
+from duologue.gateway.workers.load_specs import LORAS, adapter_paths, load_spec
 from duologue.models import catalogue, local
 from duologue.models.gguf import header
 from duologue.models.gguf.header import GgufHeader
@@ -27,7 +27,7 @@ from duologue.wire.worker_protocol import LoadSpec
 CACHE_BYTES = 2
 """Bytes of one number in a model's key and value cache."""
 SIZES: dict[str, tuple[str, ...]] = {
-    "llama": ("context", "slots", "threads", "gpu_layers"),
+    "llama": ("context", "slots", "threads", "gpu_layers", "loras"),
     "remote": ("context", "slots"),
     "scripted": ("context", "slots"),
     "qwen_omni": ("context", "slots"),
@@ -47,6 +47,8 @@ class Sizes(Struct, frozen=True):
     slots: int | None = None
     threads: int | None = None
     gpu_layers: int | None = None
+    loras: dict[str, float] | None = None
+    """LoRA adapters by their names, with their scales."""
 
     def given(self) -> dict[str, object]:
         """The sizes that are not None."""
@@ -146,6 +148,8 @@ class AvailableModels:
             projector = find_projector(gguf, str(named or "")).projector if gguf else None
         except StartFailed as broken:
             raise BadRequest(broken.message, code="model_unusable") from None
+        if sizes.loras is not None and gguf is not None:
+            given["loras"] = adapter_paths(gguf, sizes.loras, self._settings.data / LORAS)
         spec = msgspec.structs.replace(spec, options={**spec.options, **given})
         if gguf is None:
             return Prepared(spec)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from fastapi import APIRouter, Depends, Request
@@ -50,6 +50,9 @@ class LoadBody(BaseModel):
     gpu_layers: int | None = Field(
         default=None, ge=-1, le=LARGEST, description="Layers of the model on the GPU; -1: all."
     )
+    loras: dict[str, Annotated[float, Field(ge=-100, le=100)]] | None = Field(
+        default=None, max_length=64, description="LoRA adapters of /v1/loras by name, with their scales."
+    )
     replace: bool = Field(default=False, description="First unload everything that was loaded at run time.")
     drain: bool = Field(
         default=True, description="With `replace`: what is unloaded may first end its running replies."
@@ -67,7 +70,7 @@ class LoadBody(BaseModel):
         name = self.name or self.model_name
         if not name.strip():
             raise BadRequest("name is missing. /v1/model/list has the names.", param="name")
-        sizes = Sizes(self.context or self.max_seq_len, self.slots, self.threads, self.gpu_layers)
+        sizes = Sizes(self.context or self.max_seq_len, self.slots, self.threads, self.gpu_layers, self.loras)
         return LoadRequest(
             name,
             sizes,

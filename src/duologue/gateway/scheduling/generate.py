@@ -20,6 +20,7 @@ from duologue.gateway.scheduling.lease import Lease
 from duologue.gateway.scheduling.lowest_place import in_lowest_place
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.prefix_digest import digests, size
+from duologue.gateway.scheduling.running_replies import RunningReplies
 from duologue.request_parsing import parsing
 from duologue.values.events import Done, Failed, Queued, ReasoningDelta, TextDelta, ToolCallDelta
 from duologue.values.generate import Batch
@@ -50,6 +51,7 @@ class Generator:
         self._observe = observe
         self._wrote = wrote
         self._prefills: set[anyio.CancelScope] = set()
+        self.running = RunningReplies()
 
     @asynccontextmanager
     async def __call__(
@@ -67,15 +69,18 @@ class Generator:
         except Busy as busy:
             yield self._refused(kind, busy)
             return
-        with self._pool.lease(
-            request.model,
-            kind=kind,
-            chain=chain,
-            opening=opening,
-            need=count,
-            ahead=kind == CALL,
-            user=user,
-        ) as lease:
+        with (
+            self._pool.lease(
+                request.model,
+                kind=kind,
+                chain=chain,
+                opening=opening,
+                need=count,
+                ahead=kind == CALL,
+                user=user,
+            ) as lease,
+            self.running.entered(user, request, lease),
+        ):
             async with aclosing(self._batches(lease, request, kind, count, request_id)) as batches:
                 yield batches
 
@@ -129,6 +134,7 @@ class Generator:
     async def ahead(self, request: ChatRequest, user: str) -> None:
         """Prefill the prompt of `request`, whose last message may still change, in the slot that its reply will prefer. Only if
         the engine supports it, a slot is idle and no request waits; a request that has to wait meanwhile cancels it."""
+        request = self._pool.addressed(request)
         cards = self._pool.cards()
         card = next((card for card in cards if not request.model or card.name == request.model), None)
         # Without the last message: it will be different in the real request, and the slot is chosen by the common prefix.

@@ -89,6 +89,11 @@ class Lease:
             if not stream.ended:
                 stream.cancel()
 
+    def end_thought(self) -> None:
+        """Close the thoughts that its replies are in."""
+        for stream in self._streams.values():
+            stream.end_thought()
+
     def release_idle(self) -> None:
         """Nothing more will begin: give back the slots that are idle now, and the others as they become idle."""
         self._all_begun = True

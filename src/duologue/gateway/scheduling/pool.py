@@ -12,6 +12,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TypeVar
 
 import anyio
 import anyio.abc
@@ -21,6 +22,7 @@ from duologue.errors import Unavailable
 from duologue.fair_lane import FairLane
 from duologue.gateway.scheduling.lease import Lease
 from duologue.gateway.scheduling.lowest_place import BATCH, in_lowest_place
+from duologue.gateway.scheduling.model_tuning import ModelTuning
 from duologue.gateway.scheduling.scheduler import (
     EVERY_SLOT,
     NO_MODEL,
@@ -39,20 +41,25 @@ from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.notifier import Notifier
 from duologue.threads import Refusal
 from duologue.values.events import STOPPING, Failed
+from duologue.values.questions.asked import CountPrompt, Question, RenderChat, UseTemplate
+from duologue.values.questions.told import Answer, Counted
 from duologue.values.requests import ChatRequest, ModelCard, UpstreamModel
-from duologue.wire.worker_protocol import Counted, LoadSpec
+from duologue.wire.worker_protocol import LoadSpec
 
 REFRESH = 3.0
 """Seconds after which a waiting request gets a new estimate, even if it has not moved."""
 CANCELLED = "This request was cancelled while it waited in the queue."
-COUNT_PATIENCE = 10.0
-"""Seconds that counting a prompt may take: a library that reads a long prompt blocks its engine for several."""
-COUNTING = 4
-"""Prompts that are counted at a time, one of each user: a worker counts them one after another."""
-TOO_MANY_COUNTS = Refusal(
-    "Too many prompts are being counted at once. Try again in a moment.",
-    "Counting other prompts took too long. Try again in a moment.",
+ASK_PATIENCE = 10.0
+"""Seconds that an answer may take: a library that reads a long prompt blocks its engine for several."""
+TEMPLATE_PATIENCE = 60.0
+"""Seconds in which a worker must have compiled another template; it waits for the questions before it, and for the template's limits."""
+ASKING = 4
+"""Questions that are answered at a time, one of each user: a worker answers them one after another."""
+TOO_MANY_ASKS = Refusal(
+    "Too many questions wait for the models' workers. Try again in a moment.",
+    "Answering other questions took too long. Try again in a moment.",
 )
+A = TypeVar("A", bound=Answer)
 
 
 class Pool:
@@ -83,7 +90,8 @@ class Pool:
         self._stopping = False
         self._lease_ended = Notifier()
         self._slot_released = Notifier()
-        self._counting = FairLane(COUNTING, 1, patience=None, refusal=TOO_MANY_COUNTS)
+        self._asking = FairLane(ASKING, 1, patience=None, refusal=TOO_MANY_ASKS)
+        self.tuning = ModelTuning()
         self.workers: dict[str, WorkerStatus] = {}
         """By name, those of the default model first."""
         self._preferred = ""
@@ -174,6 +182,9 @@ class Pool:
             raise Unavailable(STOPPING.message, code=STOPPING.code)
         number = next(number for number in self._numbers if f"worker_{number}" not in self.workers)
         load_spec = msgspec.structs.replace(load_spec, worker=f"worker_{number}")
+        for other in self._keepers.values():
+            if other.load_spec.model == load_spec.model and other.load_spec.engine == load_spec.engine:
+                load_spec = alike(load_spec, other.load_spec)
         # Ports of removed workers are used again; a worker that finds its port taken tries the next one.
         keeper = self._enrol(load_spec, self._port + number % process.PORTS_TRIED)
         keeper.status.added = True
@@ -189,6 +200,7 @@ class Pool:
         failure = failure or Failed("model_unloaded", _removed_message(status), 503)
         refused = self.scheduler.worker_removed(name, self._clock(), failure.message, failure.code)
         self._apply(refused)
+        self.tuning.keep({status.queue for status in self.workers.values()})
         keeper.remove(failure)
         self._on_change()
         if self._tasks is not None:
@@ -283,48 +295,81 @@ class Pool:
         self._order()  # an upstream that was down may have told the name of its model only now
         self._on_change()
 
-    # ---- counting
+    # ---- questions
 
     async def count(self, request: ChatRequest, user: str = "") -> Counted:
-        """How many tokens a request's prompt has, as a worker of its model counts them, without a slot. Users take turns.
+        """How many tokens a request's prompt has, as a worker of its model counts them. Raises as `ask`, and the Problem of a template
+        that rejects the messages."""
+        counted = await self.ask(CountPrompt(request), Counted, user)
+        served = self.served().find(request.model)
+        # A worker that serves all models of a server does not know the context of each.
+        if counted.context or served is None:
+            return counted
+        return msgspec.structs.replace(counted, context=served.card.context)
+
+    async def ask(self, question: Question, kind: type[A], user: str = "") -> A:
+        """The answer of a worker of the question's model, which is of this kind; it needs no slot. Users take turns.
 
         Raises Unavailable when no worker of the model is ready or none answers in time, WorkerLost when the worker
-        ends meanwhile, Busy when too many are being counted, and the Problem of a template that rejects the messages.
+        ends meanwhile, Busy when too many are asked, and the Problem that the worker met.
         """
-        request = self.addressed(request)
-        self._counting_connection(request.model)  # what nobody can count is refused without a wait
-        with anyio.move_on_after(COUNT_PATIENCE):
-            async with self._counting.turn(user):
-                counted = await self._counting_connection(request.model).count(request)
-                return self._with_context(counted, request.model)
+        if isinstance(question, CountPrompt | RenderChat):
+            request = self.addressed(question.request)
+            question, model = msgspec.structs.replace(question, request=request), request.model
+        else:
+            model = question.model
+            served = self.served().find(model)
+            upstream_model = "" if served is None else served.upstream_model
+            question = msgspec.structs.replace(question, upstream_model=upstream_model)
+        self._asked_connection(model)  # what nobody can answer is refused without a wait
+        with anyio.move_on_after(ASK_PATIENCE):
+            async with self._asking.turn(user):
+                answer = await self._asked_connection(model).ask(question)
+                assert isinstance(answer, kind), "each question has its kind of answer"
+                return answer
         raise Unavailable(
-            "The model is too busy to count this conversation. Try again in a moment.", code="count_timeout"
+            "The model is too busy to answer this. Try again in a moment.", code="count_timeout"
         )
 
-    def _counting_connection(self, model: str) -> WorkerConnection:
-        """The connection to the worker of this model that has the least to count."""
+    def _asked_connection(self, model: str) -> WorkerConnection:
+        """The connection to the worker of this model that has the least to answer."""
         if self._stopping:
             raise Unavailable(STOPPING.message, code=STOPPING.code)
         if not self.served().all:
             raise Unavailable(NO_MODEL, code="model_empty")
-        queue = self._queue_of(model)
-        serving = [keeper for keeper in self._keepers.values() if keeper.status.queue == queue]
+        serving = self._keepers_of(model)
         connections = [
             keeper.connection
             for keeper in serving
             if keeper.status.state == "ready" and keeper.connection is not None
         ]
         if connections:
-            return min(connections, key=lambda connection: connection.counts)
+            return min(connections, key=lambda connection: connection.asks)
         detail = next((keeper.status.detail for keeper in serving if keeper.status.detail), "")
         raise Unavailable(detail or f"No worker of the model {model!r} is ready.")
 
-    def _with_context(self, counted: Counted, model: str) -> Counted:
-        """A worker that serves all models of a server does not know the context of each."""
-        served = self.served().find(model)
-        if counted.context or served is None:
-            return counted
-        return msgspec.structs.replace(counted, context=served.card.context)
+    def _keepers_of(self, model: str) -> list[WorkerKeeper]:
+        queue = self._queue_of(model)
+        return [keeper for keeper in self._keepers.values() if keeper.status.queue == queue]
+
+    async def use_template(self, model: str, path: str, source: str) -> None:
+        """Have every worker of a model render with the template that was read from a file; "" for its own. Workers that start later
+        read the file. Raises as `ask`, and Unsupported (`template_error`) for one that cannot be compiled; nothing has changed then."""
+        self._asked_connection(model)
+        for keeper in self._keepers_of(model):
+            if keeper.status.state == "ready" and keeper.connection is not None:
+                with anyio.move_on_after(TEMPLATE_PATIENCE) as patience:
+                    await keeper.connection.ask(UseTemplate(source))
+                if patience.cancelled_caught:
+                    raise Unavailable(
+                        "The model is too busy to change its template. Try again in a moment.",
+                        code="count_timeout",
+                    )
+            keeper.load_spec = msgspec.structs.replace(keeper.load_spec, template=path)
+
+    def change_spec(self, name: str, load_spec: LoadSpec) -> None:
+        """Load something else in a worker from its next start on. Raises KeyError."""
+        self._keepers[name].load_spec = load_spec
 
     # ---- views
 
@@ -411,7 +456,10 @@ class Pool:
     def addressed(self, request: ChatRequest) -> ChatRequest:
         """The request with what the model's server calls it, where that differs from what clients do."""
         served = self.served().find(request.model)
-        if served is None or not served.upstream_model:
+        if served is None:
+            return request
+        request = self.tuning.applied(request, served.queue, served.card)
+        if not served.upstream_model:
             return request
         return msgspec.structs.replace(
             request,
@@ -425,6 +473,12 @@ class Pool:
         """The scheduler's line for a model; the name itself for one that nobody serves."""
         served = self.served().find(model)
         return model if served is None else served.queue
+
+
+def alike(load_spec: LoadSpec, other: LoadSpec) -> LoadSpec:
+    """The load spec of one more worker of a model, with what admins chose for the other one at run time."""
+    loras = {"loras": other.options["loras"]} if "loras" in other.options else {}
+    return msgspec.structs.replace(load_spec, template=other.template, options={**load_spec.options, **loras})
 
 
 def _removed_message(status: WorkerStatus) -> str:

@@ -300,6 +300,10 @@ class Scheduler:
         lent = max((slot.since for slot in slots if slot.kind), default=float("-inf"))
         return lent, max((slot.used for slot in slots), default=float("-inf"))
 
+    def occupied(self, worker: str) -> tuple[bool, ...]:
+        """Of each of a worker's slots, whether it is in use."""
+        return tuple(slot.ticket is not None for slot in self._slots_of(worker))
+
     def totals(self, worker: str) -> tuple[int, float]:
         """How many generations a worker has served, and their seconds together."""
         return self._totals.get(worker, (0, 0.0))

@@ -1,6 +1,6 @@
 """The gateway's end of the internal protocol: two sockets to one worker, shared by all leases on it.
 
-Owns the sockets, the inboxes of running leases, their flow control, and pending counts. A `WorkerKeeper` runs one connection for each
+Owns the sockets, the inboxes of running leases, their flow control, and pending questions. A `WorkerKeeper` runs one connection for each
 process; leases begin their work through it. Large requests take the bulk socket, so that they never delay a token.
 """
 
@@ -28,6 +28,8 @@ from duologue.values.call_events import (
     MicrophoneAudio,
 )
 from duologue.values.events import WORKER_LOST, Done, Event, Failed
+from duologue.values.questions.asked import Question
+from duologue.values.questions.told import Answer
 from duologue.values.requests import ChatRequest
 from duologue.values.speech import SpeechRequest, TranscriptionRequest
 from duologue.wire import worker_protocol
@@ -82,7 +84,7 @@ class LeaseInbox:
 
 
 class _Outbox:
-    """Messages waiting for one socket's writer. Bounded by the slots (a Begin, a Cancel and Grants for each), by MAX_COUNTS and by
+    """Messages waiting for one socket's writer. Bounded by the slots (a Begin, a Cancel and Grants for each), by MAX_ASKS and by
     SOUND_WAITING."""
 
     def __init__(self) -> None:
@@ -157,6 +159,12 @@ class Stream:
         if not self.closed:
             self._outbox.post(worker_protocol.Cancel(self.number))
 
+    def end_thought(self) -> None:
+        """Close the thought that the reply is in."""
+        if not self.ended and not self.closed:
+            # Behind its own request, which a control must not overtake.
+            self._controls.post(worker_protocol.EndThought(self.number))
+
     # ---- called by the connection
 
     def deliver(self, events: tuple[Item, ...]) -> None:
@@ -172,14 +180,14 @@ class Stream:
             self._inbox.wake()
 
 
-class _PendingCount:
-    """A prompt that is being counted, and its result once there is one."""
+class _PendingAsk:
+    """A question that was sent, and its answer once there is one."""
 
     def __init__(self) -> None:
         self.answered = anyio.Event()
-        self.result: worker_protocol.Counted | None = None
+        self.result: worker_protocol.AskAnswered | None = None
 
-    def answer(self, result: worker_protocol.Counted) -> None:
+    def answer(self, result: worker_protocol.AskAnswered) -> None:
         self.result = result
         self.answered.set()
 
@@ -203,7 +211,7 @@ class WorkerConnection:
         self._on_report = on_report
         self._on_lost = on_lost
         self._streams: dict[int, Stream] = {}
-        self._counts: dict[int, _PendingCount] = {}
+        self._asks: dict[int, _PendingAsk] = {}
         self._next_number = 1
         self._live = _Outbox()
         self._bulk = _Outbox()
@@ -255,29 +263,30 @@ class WorkerConnection:
         return stream
 
     @property
-    def counts(self) -> int:
-        """Pending counts, including those whose caller has given up: the worker still does the work."""
-        return len(self._counts)
+    def asks(self) -> int:
+        """Pending questions, including those whose caller has given up: the worker still does the work."""
+        return len(self._asks)
 
-    async def count(self, request: ChatRequest) -> worker_protocol.Counted:
-        """The size of a request's prompt. Raises Busy when too many are being counted, WorkerLost or Unavailable when the
-        connection is closed or closes meanwhile, and the Problem the worker reports."""
+    async def ask(self, question: Question) -> Answer:
+        """The answer to a question. Raises Busy when too many are open, WorkerLost or Unavailable when the connection is closed or
+        closes meanwhile, and the Problem the worker reports."""
         if self._refusal is not None:
-            raise _count_problem(self._refusal)
-        if len(self._counts) >= worker_protocol.MAX_COUNTS:
-            raise Busy("Too many prompts are being counted at once. Try again in a moment.")
+            raise _ask_problem(self._refusal)
+        if len(self._asks) >= worker_protocol.MAX_ASKS:
+            raise Busy("Too many questions wait for this model. Try again in a moment.")
         number, self._next_number = self._next_number, self._next_number + 1
-        self._post(number, worker_protocol.Count(number, request))
-        pending = self._counts[number] = _PendingCount()
+        self._post(number, worker_protocol.Ask(number, question))
+        pending = self._asks[number] = _PendingAsk()
         await pending.answered.wait()
-        if pending.result is None:
-            raise _count_problem(self._refusal or WORKER_LOST)
-        if pending.result.code:
-            raise Problem(pending.result.message, code=pending.result.code, status=pending.result.status)
-        return pending.result
+        result = pending.result
+        if result is None:
+            raise _ask_problem(self._refusal or WORKER_LOST)
+        if result.code or result.answer is None:
+            raise Problem(result.message, code=result.code, status=result.status, param=result.param)
+        return result.answer
 
     def _post(
-        self, number: int, message: worker_protocol.Begin | worker_protocol.Open | worker_protocol.Count
+        self, number: int, message: worker_protocol.Begin | worker_protocol.Open | worker_protocol.Ask
     ) -> _Outbox:
         """Send a message over the socket for its size. Gives the outbox of that."""
         frame = worker_protocol.encode([message])
@@ -294,7 +303,7 @@ class WorkerConnection:
         for stream in list(self._streams.values()):
             stream.deliver((failure,))
             stream.cancel()
-        self._drop_counts()
+        self._drop_asks()
 
     def end(self, failure: Failed) -> None:
         """The worker is about to be stopped: treat it as lost now. What it runs ends with this failure."""
@@ -312,12 +321,12 @@ class WorkerConnection:
         for stream in streams.values():
             stream.deliver((failure,))
             stream.close()
-        self._drop_counts()
+        self._drop_asks()
 
-    def _drop_counts(self) -> None:
-        """No more results will arrive: end every wait with the refusal."""
-        counts, self._counts = self._counts, {}
-        for pending in counts.values():
+    def _drop_asks(self) -> None:
+        """No more answers will arrive: end every wait with the refusal."""
+        asks, self._asks = self._asks, {}
+        for pending in asks.values():
             pending.answered.set()
 
     def _socket(self, name: str) -> connect:
@@ -383,8 +392,8 @@ class WorkerConnection:
             case worker_protocol.Closed(lease):
                 if (stream := self._streams.pop(lease, None)) is not None:
                     stream.close()
-            case worker_protocol.Counted(number):
-                if (pending := self._counts.pop(number, None)) is not None:
+            case worker_protocol.AskAnswered(number):
+                if (pending := self._asks.pop(number, None)) is not None:
                     pending.answer(message)
             case worker_protocol.Report():
                 # Frames that were already read may be handled after the loss. By then the scheduler has no slots of this worker.
@@ -397,10 +406,10 @@ class WorkerConnection:
                         self._handle(inner, joiner)
 
 
-def _count_problem(failure: Failed) -> Problem:
+def _ask_problem(failure: Failed) -> Problem:
     if failure is WORKER_LOST:
         return WorkerLost(
-            "The worker that was counting this conversation ended unexpectedly. It is being restarted; please try again."
+            "The worker that was asked this ended unexpectedly. It is being restarted; please try again."
         )
     return Unavailable(failure.message, code=failure.code, status=failure.status)
 

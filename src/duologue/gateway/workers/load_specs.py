@@ -6,7 +6,7 @@ Owns the search for model files and the early refusal of missing or broken ones.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,11 +15,13 @@ import msgspec
 
 from duologue.config import Settings, WorkerEntry
 from duologue.config.sections.voice import Recogniser, Speaker, VoiceSettings
-from duologue.errors import StartFailed
+from duologue.errors import Problem, StartFailed
 from duologue.gateway.workers.interpreter import check_interpreter
 from duologue.models import catalogue
 from duologue.models.fit import memory_needed
 from duologue.models.gguf import header
+from duologue.models.gguf.adapter import check_adapters, find_adapter, read_adapter
+from duologue.models.gguf.header import GgufHeader
 from duologue.models.placement import AUTO, CPU, Card, ModelToPlace, PlacedModel, devices_of_copies, place
 from duologue.models.projectors import find_projector
 from duologue.models.voice_packs import ENGINE, VoicePack
@@ -38,6 +40,9 @@ LIBRARIES = {
 
 CACHE = "cache"
 """The folder within the data folder for what engines compute once. Removing it loses no data."""
+
+LORAS = "loras"
+"""The folder within the data folder for LoRA adapters."""
 
 ListCards = Callable[[], Sequence[Card]]
 
@@ -104,6 +109,14 @@ def _placed(spec: LoadSpec, placed: PlacedModel) -> LoadSpec:
     return on_device(spec, placed.device)
 
 
+def adapter_paths(model: GgufHeader, scales: Mapping[str, float], folder: Path) -> dict[str, float]:
+    """The files of LoRA adapters, each with its scale. Raises NotFound (`lora_not_found`), and BadRequest (`lora_unusable`) for one that
+    does not belong to the model. Reads files."""
+    paths = {find_adapter(folder, name): scale for name, scale in scales.items()}
+    check_adapters(model, [read_adapter(path) for path in paths])
+    return {str(path): scale for path, scale in paths.items()}
+
+
 def interpreter_of(entry: WorkerEntry) -> str:
     """The interpreter of a worker, as it is written in the settings; "" for the server's own. A name without a folder is searched for
     in PATH."""
@@ -168,8 +181,14 @@ def load_spec(entry: WorkerEntry, settings: Settings) -> LoadSpec:
             if bundled
             else catalogue.find_model(entry.model, settings.data / "models")
         )
-        find_projector(header.read(path), entry.mmproj)
+        found = header.read(path)
+        find_projector(found, entry.mmproj)
         options |= {"model": str(path), "bundled": bundled}
+        if entry.loras:
+            try:
+                options["loras"] = adapter_paths(found, entry.loras, settings.data / LORAS)
+            except Problem as problem:
+                raise StartFailed(problem.message, param="loras") from None
         name = name or catalogue.model_name(path)
     elif entry.engine == "remote":
         if not entry.upstream.url:

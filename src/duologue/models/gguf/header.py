@@ -107,6 +107,11 @@ def read(path: Path) -> GgufHeader:
     return structs.replace(header, parts=len(paths))
 
 
+def model_tensors(path: Path) -> list[TensorInfo]:
+    """The tensors of the model at `path`, of all its parts. Raises StartFailed as `read`."""
+    return [tensor for part in _parts(path) for tensor in read_checked(part)[1]]
+
+
 def _parts(path: Path) -> list[Path]:
     """The files that make up the model: `path` itself, or all parts of a split one."""
     if path.is_dir():

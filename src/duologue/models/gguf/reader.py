@@ -127,14 +127,15 @@ class Metadata(Struct, frozen=True):
 VOCABULARY = "tokenizer.ggml.tokens"
 
 
-def read_part(file: BinaryIO, size: int) -> tuple[Metadata, list[TensorInfo], int]:
-    """Metadata, tensors, and the byte at which the weights begin, of one open file of `size` bytes.
+def read_part(file: BinaryIO, size: int, kept: str = "") -> tuple[Metadata, list[TensorInfo], int]:
+    """Metadata, tensors, and the byte at which the weights begin, of one open file of `size` bytes. `kept`: an array of numbers that is
+    not skipped, however long it is.
 
     Raises Unreadable.
     """
     reader = _Reader(file, size)
     tensors, entries = _preamble(reader)
-    metadata = _metadata(reader, entries)
+    metadata = _metadata(reader, entries, kept)
     infos = [_tensor(reader) for _ in range(tensors)]
     alignment = metadata.integer("general.alignment", 32)
     if alignment <= 0 or alignment > 1 << 20:
@@ -178,7 +179,7 @@ def _foreign(magic: bytes) -> str:
     return "is not a GGUF model. Name a .gguf file (safetensors and PyTorch weights must be converted first)."
 
 
-def _metadata(reader: _Reader, count: int) -> Metadata:
+def _metadata(reader: _Reader, count: int, kept: str) -> Metadata:
     entries: dict[str, Value] = {}
     vocabulary: int | None = None
     for _ in range(count):
@@ -186,7 +187,7 @@ def _metadata(reader: _Reader, count: int) -> Metadata:
         (kind,) = U32.unpack(reader.take(4))
         if key == VOCABULARY:
             vocabulary = reader.position
-        entries[key] = _value(reader, kind, key)
+        entries[key] = _value(reader, kind, key, kept)
     tokens = entries.get(VOCABULARY)
     if vocabulary is not None and isinstance(tokens, LongArray):
         ids = {
@@ -196,15 +197,15 @@ def _metadata(reader: _Reader, count: int) -> Metadata:
     return Metadata(entries)
 
 
-def _value(reader: _Reader, kind: int, key: str) -> Value:
+def _value(reader: _Reader, kind: int, key: str, kept: str) -> Value:
     if kind == STRING:
         return reader.text(MAX_TEXT)
     if kind == ARRAY:
-        return _array(reader, key)
+        return _array(reader, key, kept)
     return reader.scalar(kind)
 
 
-def _array(reader: _Reader, key: str) -> Value:
+def _array(reader: _Reader, key: str, kept: str) -> Value:
     (kind,) = U32.unpack(reader.take(4))
     (count,) = U64.unpack(reader.take(8))
     if count > MAX_ARRAY:
@@ -217,7 +218,7 @@ def _array(reader: _Reader, key: str) -> Value:
         raise Unreadable(
             f"holds a value of an unknown type ({key}); it is damaged or newer than this reader."
         )
-    if count > KEPT_ARRAY:
+    if count > KEPT_ARRAY and key != kept:
         reader.skip(count * scalar.size)
         return LongArray(count)
     data = reader.take_limited(count * scalar.size, ELEMENT * count)

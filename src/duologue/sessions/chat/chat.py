@@ -15,6 +15,7 @@ from itertools import chain
 import msgspec
 from msgspec import Struct
 
+from duologue.engines.choice_contracts import AdaptedEngine
 from duologue.engines.contracts import (
     ChatEngine,
     Generation,
@@ -36,6 +37,7 @@ from duologue.sessions.chat.prompt_size import (
     no_room,
     rough_tokens,
 )
+from duologue.sessions.chat.reply_controls import ReplyControls
 from duologue.sessions.chat.spoken_prompt import speakable_request, styled_request
 from duologue.sessions.chat.thinking_budget import THINKING_TOKENS, THOUGHT_SEPARATOR, ThinkingBudget
 from duologue.text.output.channels import ChannelSplitter
@@ -60,7 +62,14 @@ from duologue.values.events import (
     ToolCallDelta,
     Usage,
 )
-from duologue.values.requests import ChatRequest, ModelCard, unable, unapplied_media, unmet
+from duologue.values.requests import (
+    ChatRequest,
+    ModelCard,
+    adapter_scales,
+    unable,
+    unapplied_media,
+    unmet,
+)
 
 TOGETHER = 256
 """New tokens up to which a prompt is processed together with the generation prompt, in one batch: processing it
@@ -72,9 +81,17 @@ Clock = Callable[[], float]
 
 
 async def reply(
-    engine: LanguageEngine, slot: int, request: ChatRequest, emit: Emit, *, now: datetime, clock: Clock
+    engine: LanguageEngine,
+    slot: int,
+    request: ChatRequest,
+    emit: Emit,
+    *,
+    now: datetime,
+    clock: Clock,
+    controls: ReplyControls | None = None,
 ) -> None:
-    """Run one reply in `slot`, emitting its events. `clock` gives seconds; `now` is passed to the template.
+    """Run one reply in `slot`, emitting its events. `clock` gives seconds; `now` is passed to the template; `controls`: what its
+    client still tells it.
 
     Problems become `Failed`; DeviceLost is raised after it. Cancelling it ends the engine's work first, and no terminal event is
     emitted then.
@@ -88,7 +105,9 @@ async def reply(
         if isinstance(engine, PromptEngine):
             check_fits(engine.card, request)
             check_constraint(request, engine.card.tool_format)
-            await _PromptReply(engine, slot, request, emit, clock).run(now)
+            if isinstance(engine, AdaptedEngine):
+                engine.adapt(slot, adapter_scales(engine.card, request))
+            await _PromptReply(engine, slot, request, emit, clock, controls or ReplyControls()).run(now)
         else:
             _check_whole_messages(engine.card, request)
             await _relay(engine, slot, request, emit)
@@ -191,13 +210,20 @@ class _PromptReply:
     """A reply of a prompt engine: renders the template before it, splits the text after it."""
 
     def __init__(
-        self, engine: PromptEngine, slot: int, request: ChatRequest, emit: Emit, clock: Clock
+        self,
+        engine: PromptEngine,
+        slot: int,
+        request: ChatRequest,
+        emit: Emit,
+        clock: Clock,
+        controls: ReplyControls,
     ) -> None:
         self.engine = engine
         self.slot = slot
         self.request = request
         self.emit = emit
         self.clock = clock
+        self.controls = controls
         self.started_at = clock()
         self.prefilled_at: float | None = None
         self.first_at: float | None = None
@@ -306,7 +332,7 @@ class _PromptReply:
         # Those of the template are part of the model; what a request asks for comes on top.
         stop_strings = self.request.stop
         if self.request.template_stops and self.request.prompt is None:
-            stop_strings = (*stop_strings, *self.engine.template.stop_strings)
+            stop_strings = (*stop_strings, *prompt.stop_strings)
         stops = StopMatcher(stop_strings) if stop_strings else None
         alignment = LogprobAlignment() if self.request.sampling.logprobs is not None else None
         limit = self._thought_limit()
@@ -316,6 +342,7 @@ class _PromptReply:
             closing = f"\n{limit.end}"
             limit.closed(closing + THOUGHT_SEPARATOR)
             self.no_more_thoughts = True
+            self.controls.forget()
             if alignment is not None:
                 alignment.add(closing)
             await self._emit_deltas(splitter.feed(closing), splitter, stops, alignment)
@@ -341,7 +368,7 @@ class _PromptReply:
         tokens = request.thinking_tokens
         if tokens is None and request.effort is not None:
             tokens = THINKING_TOKENS[request.effort]
-        if tokens is None or tags is None or "effort" not in self.engine.card.verbs:
+        if tags is None or "effort" not in self.engine.card.verbs:
             return ThinkingBudget(None, "")
         return ThinkingBudget(tokens, tags.closing or tags.end)
 
@@ -400,8 +427,11 @@ class _PromptReply:
                     return GenerationEnded("length", self.generated), await self._flush(
                         splitter, stops, alignment
                     )
-                if limit.reached(item.text, self.reasoning) and splitter.in_open_thought:
+                is_long = limit.reached(item.text, self.reasoning)
+                if splitter.in_open_thought and (is_long or (self.controls.thought_must_end and limit.end)):
                     return None
+                if not splitter.thinking and self.first_at is not None:
+                    self.controls.forget()
         raise AssertionError("a generation must end with GenerationEnded")
 
     async def _emit_sound(self, stops: StopMatcher | None) -> None:

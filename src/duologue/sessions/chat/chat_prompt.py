@@ -12,7 +12,13 @@ from datetime import datetime
 
 import msgspec
 
-from duologue.engines.contracts import FillingEngine, FillTokens, MediaPromptEngine, PromptEngine
+from duologue.engines.contracts import (
+    FillingEngine,
+    FillTokens,
+    MediaPromptEngine,
+    PromptEngine,
+    PromptTemplate,
+)
 from duologue.errors import BadRequest
 from duologue.sessions.chat.constraint import offered_tools
 from duologue.text.output.reply_format import ReplyFormat
@@ -23,7 +29,7 @@ from duologue.values.requests import ChatRequest
 
 class ChatPrompt:
     """A rendered prompt. `text` and `head` have a word in the place of each of the `media`. `format`: how the reply to it is
-    written. `given`: its tokens, where these are known and not its text."""
+    written. `given`: its tokens, where these are known and not its text; `stop_strings`: texts at which the template ends a reply."""
 
     def __init__(
         self,
@@ -32,10 +38,13 @@ class ChatPrompt:
         mark: str = "",
         media: tuple[Medium, ...] = (),
         given: tuple[int, ...] | None = None,
+        template: PromptTemplate | None = None,
     ) -> None:
         self._engine = engine
+        template = template or engine.template
+        self.stop_strings = template.stop_strings
         self.text, self.head = rendered.text, rendered.head
-        self.format = rendered.format or ReplyFormat(engine.card.tool_format, engine.template.reasoning)
+        self.format = rendered.format or ReplyFormat(engine.card.tool_format, template.reasoning)
         self.media = media
         self._mark, self._given = mark, given
 
@@ -100,10 +109,11 @@ async def render(engine: PromptEngine, request: ChatRequest, now: datetime, form
         variables=variables,
         form=_form(request, form),
     )
-    rendered = await engine.template.render(prompt, now)
+    template = engine.template  # another one may be chosen meanwhile
+    rendered = await template.render(prompt, now)
     if request.prefix and not request.ahead:
         rendered = msgspec.structs.replace(rendered, text=rendered.text + request.prefix)
-    return ChatPrompt(engine, rendered, mark, media)
+    return ChatPrompt(engine, rendered, mark, media, template=template)
 
 
 async def raw_prompt(engine: PromptEngine, request: ChatRequest, prompt: str | tuple[int, ...]) -> ChatPrompt:

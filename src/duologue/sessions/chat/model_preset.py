@@ -30,6 +30,13 @@ def with_preset(request: ChatRequest, preset: ModelPreset) -> ChatRequest:
     return asked
 
 
+def joined(own: ModelPreset, chosen: ModelPreset | None) -> ModelPreset:
+    """The preset of a model, with the entries of one that an admin chose at run time in the place of its own."""
+    if chosen is None:
+        return own
+    return ModelPreset({**own.sampling, **chosen.sampling}, own.force_thinking or chosen.force_thinking)
+
+
 def _value(asked: Any, entry: PresetEntry) -> Any:
     own: Any = entry.override
     if asked is None or (entry.force and not entry.additive):

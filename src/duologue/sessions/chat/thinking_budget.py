@@ -28,10 +28,8 @@ class ThinkingBudget:
 
     def reached(self, text: str, thought: int) -> bool:
         """Add what was written; whether the tokens of thought have reached the limit."""
-        if self._tokens is None:
-            return False
         self._written.append(text)
-        return thought >= self._tokens
+        return self._tokens is not None and thought >= self._tokens
 
     def closed(self, closing: str) -> None:
         """The thought was closed with this text. A model that starts another one every time is eventually left

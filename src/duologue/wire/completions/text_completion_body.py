@@ -13,6 +13,7 @@ from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, JsonV
 
 from duologue.errors import BadRequest, TooLarge, Unsupported
 from duologue.values.requests import ChatRequest, ModelCard
+from duologue.wire.fields.adapter_fields import AdapterFields
 from duologue.wire.fields.constraints import FormatFields
 from duologue.wire.openai import StreamOptionsBody
 from duologue.wire.validation import MAX_TOKENS, MEGABYTE, RequestLimits, SamplingFields
@@ -70,7 +71,7 @@ Prompts = Annotated[
 TokenCount = Annotated[int, AfterValidator(_limit)]
 
 
-class RawPromptFields(FormatFields, SamplingFields):
+class RawPromptFields(FormatFields, SamplingFields, AdapterFields):
     """What every API of raw prompts takes beside the prompt."""
 
     model: str = Field(default="", description="A name from /v1/models. Default: the default chat model.")
@@ -105,6 +106,7 @@ class RawPromptFields(FormatFields, SamplingFields):
                 sampling=sampling,
                 stop=tuple(self.stop or ()),
                 format=format,
+                adapters=self.adapters_asked(),
                 unknown=self.unknown(),
             )
             for prompt in prompts

@@ -52,6 +52,10 @@ class ThinkingFields(Body):
         ),
         description="The most tokens of its reasoning; 0 turns thinking off, -1 is no limit.",
     )
+    reasoning_control: bool = Field(
+        default=False,
+        description="Accepted and without effect: `/v1/chat/completions/control` can end any running thought.",
+    )
     chat_template_kwargs: JsonObject = Field(
         default={},
         validation_alias=AliasChoices("chat_template_kwargs", "template_vars"),

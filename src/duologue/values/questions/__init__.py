@@ -1,0 +1,1 @@
+"""What a worker is asked without a slot, and what it answers."""
