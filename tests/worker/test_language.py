@@ -7,7 +7,8 @@ from tests.support.call_parts import silence, speech
 from duologue.engines.vad import energy
 from duologue.errors import EngineFailed, StartFailed, Unavailable, Unsupported
 from duologue.values.call_events import CallChunk, CallSetup, OmniSetup, UnitAnswered
-from duologue.values.events import Done, Failed, TextDelta
+from duologue.values.embeddings.vectors import EmbeddingRequest, RerankRequest
+from duologue.values.events import Done, Embedded, Failed, Ranked, Started, TextDelta
 from duologue.values.messages import user
 from duologue.values.requests import ChatRequest, ModelCard, ModelPreset, PresetEntry
 from duologue.wire import worker_protocol
@@ -156,3 +157,31 @@ async def test_what_changes_about_its_model_is_reported():
     status.ready(one.engine.card)
     await one.watch()
     assert [report.card.context for report in reports] == [200]
+
+
+async def test_an_embedding_model_makes_vectors_and_writes_and_counts_nothing():
+    one = service(options={"kind": "embedding"})
+    await one.load()
+    events = await served(one, EmbeddingRequest(("a cat", "a dog")))
+    assert [type(event) for event in events] == [Started, Embedded, Embedded, Done]
+    [failed] = await served(one)
+    assert (failed.code, failed.status, failed.param) == ("unsupported", 400, "model")
+    with pytest.raises(Unsupported):
+        await one.count(worker_protocol.Count(1, REQUEST))
+    await one.close()
+
+
+async def test_a_reranker_scores_documents():
+    one = service(options={"kind": "reranker"})
+    await one.load()
+    events = await served(one, RerankRequest("a cat", ("a cat sat", "a dog")))
+    assert [type(event) for event in events] == [Started, Ranked, Ranked, Done]
+    await one.close()
+
+
+async def test_a_chat_model_makes_no_vectors():
+    one = service()
+    await one.load()
+    *_, failed = await served(one, EmbeddingRequest(("a",)))
+    assert (failed.code, failed.status) == ("unsupported", 400)
+    await one.close()

@@ -17,11 +17,12 @@ from msgspec import Struct
 
 from duologue.values.avatars import ClipRequest
 from duologue.values.call_events import CallControl, CallEvent, CallSetup
+from duologue.values.embeddings.vectors import EmbeddingRequest, RerankRequest
 from duologue.values.events import Event
-from duologue.values.requests import ChatRequest, ModelCard, ModelPreset
+from duologue.values.requests import ChatRequest, ModelCard, ModelPreset, Task
 from duologue.values.speech import SpeechCard, SpeechRequest, TranscriptionRequest
 
-PROTOCOL = 5
+PROTOCOL = 6
 PIECE = 64 * 1024
 """Bytes; a larger message is cut into fragments of this size."""
 WINDOW = 256
@@ -48,14 +49,16 @@ class LoadSpec(Struct, frozen=True):
     python: str = ""
     """The interpreter that runs it; empty: the gateway's own."""
     preset: ModelPreset = ModelPreset()
+    task: Task = "chat"
+    """What the model is for, as far as that is known before it is loaded."""
 
 
 class Begin(Struct, frozen=True, tag="begin"):
-    """Start a generation under `lease` in `slot`."""
+    """Start a generation under `lease` in `slot`; of an embedding model or a reranker, its work."""
 
     lease: int
     slot: int
-    request: ChatRequest
+    request: ChatRequest | EmbeddingRequest | RerankRequest
     request_id: str = ""
     window: int = WINDOW
 

@@ -1,4 +1,5 @@
-"""The service of a worker with a language model: generates replies, counts prompts, and runs the calls of an omni model."""
+"""The service of a worker with a model: generates replies, counts prompts, and runs the calls of an omni model; of an embedding model or
+a reranker, its vectors and scores."""
 
 from __future__ import annotations
 
@@ -7,12 +8,14 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 
-from duologue.engines.contracts import DetectorEngine, LanguageEngine, OmniEngine, WatchedEngine
+from duologue.engines.contracts import ChatEngine, DetectorEngine, OmniEngine, PromptEngine, WatchedEngine
+from duologue.engines.embedding_contracts import ModelEngine
 from duologue.engines.registry import load_detector
 from duologue.errors import StartFailed, Unavailable, Unsupported
 from duologue.sessions.call.clock import RealClock
 from duologue.sessions.chat.chat import count, reply
 from duologue.sessions.chat.model_preset import with_preset
+from duologue.sessions.embeddings.vector_work import embed_or_rank
 from duologue.sessions.omni.native_call import EndWorker, native_call
 from duologue.sessions.speech.speech_task import SendEvent
 from duologue.sessions.speech.vad_batcher import VadBatcher
@@ -28,6 +31,8 @@ from duologue.worker.state import WorkerLifecycle
 
 log = logging.getLogger(__name__)
 
+WRITES_NOTHING = "This model writes no replies: it is for vectors or scores. Choose a chat model."
+
 
 class LanguageService:
     """One language engine. `report` sends the worker's status to the gateway; `end_worker` ends the worker of a model that hangs."""
@@ -39,7 +44,7 @@ class LanguageService:
         report: Callable[[], None],
         end_worker: EndWorker,
     ) -> None:
-        self.engine: LanguageEngine | None = None
+        self.engine: ModelEngine | None = None
         self._load_spec = load_spec
         self._status = status
         self._report = report
@@ -67,14 +72,20 @@ class LanguageService:
             problem = Unavailable(self._status.detail)
             await emit(Failed(problem.code, problem.message, problem.status))
             return
-        await reply(
-            self.engine,
-            begin.slot,
-            self._preset(begin.request),
-            emit,
-            now=datetime.now().astimezone(),
-            clock=time.monotonic,
-        )
+        request = begin.request
+        if not isinstance(request, ChatRequest):
+            await embed_or_rank(self.engine, begin.slot, request, emit, clock=time.monotonic)
+        elif isinstance(self.engine, PromptEngine | ChatEngine):
+            await reply(
+                self.engine,
+                begin.slot,
+                self._preset(request),
+                emit,
+                now=datetime.now().astimezone(),
+                clock=time.monotonic,
+            )
+        else:
+            await emit(Failed(Unsupported.code, WRITES_NOTHING, Unsupported.status, "model"))
 
     def _preset(self, request: ChatRequest) -> ChatRequest:
         """The request with the preset of its model: that of a connected server's comes with it, since the worker serves several."""
@@ -96,6 +107,8 @@ class LanguageService:
         """Count the tokens of a prompt. Raises Unavailable while no model is loaded, and the Problems of its template."""
         if self.engine is None:
             raise Unavailable(self._status.detail)
+        if not isinstance(self.engine, PromptEngine | ChatEngine):
+            raise Unsupported(WRITES_NOTHING, param="model")
         asked = self._preset(request.request)
         prompt = await count(self.engine, asked, now=datetime.now().astimezone())
         return worker_protocol.Counted(request.ask, prompt.tokens, prompt.context, prompt.estimated)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import anyio
 
-from duologue.engines.contracts import LanguageEngine
+from duologue.engines.embedding_contracts import ModelEngine
 from duologue.engines.load_progress import LoadProgress, track
 from duologue.engines.registry import LANGUAGE_ENGINES, load_language_engine
 from duologue.errors import Problem
@@ -25,7 +25,7 @@ REPORT_EVERY = 0.25
 
 async def load(
     load_spec: LoadSpec, status: WorkerLifecycle, report: Callable[[], None]
-) -> LanguageEngine | None:
+) -> ModelEngine | None:
     """Load the engine. `status` ends ready or failed; `report` is called then, and on progress before."""
     if load_spec.engine not in LANGUAGE_ENGINES:
         known = ", ".join(sorted(LANGUAGE_ENGINES))
@@ -59,11 +59,11 @@ async def load(
 
 async def _load_engine(
     name: str, options: dict[str, object], status: WorkerLifecycle, report: Callable[[], None]
-) -> LanguageEngine:
+) -> ModelEngine:
     """The loaded engine. Raises what loading raises."""
     # Kept and raised outside of the task group, which would wrap it.
     failure: Exception | None = None
-    engine: LanguageEngine | None = None
+    engine: ModelEngine | None = None
     with track() as loading:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_report_progress, loading, status, report)

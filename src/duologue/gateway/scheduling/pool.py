@@ -12,6 +12,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TypeVar
 
 import anyio
 import anyio.abc
@@ -38,6 +39,7 @@ from duologue.gateway.workers.keeper import WorkerKeeper
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.notifier import Notifier
 from duologue.threads import Refusal
+from duologue.values.embeddings.vectors import EmbeddingRequest, RerankRequest
 from duologue.values.events import STOPPING, Failed
 from duologue.values.requests import ChatRequest, ModelCard, UpstreamModel
 from duologue.wire.worker_protocol import Counted, LoadSpec
@@ -49,6 +51,7 @@ COUNT_PATIENCE = 10.0
 """Seconds that counting a prompt may take: a library that reads a long prompt blocks its engine for several."""
 COUNTING = 4
 """Prompts that are counted at a time, one of each user: a worker counts them one after another."""
+Asked = TypeVar("Asked", ChatRequest, EmbeddingRequest, RerankRequest)
 TOO_MANY_COUNTS = Refusal(
     "Too many prompts are being counted at once. Try again in a moment.",
     "Counting other prompts took too long. Try again in a moment.",
@@ -93,6 +96,7 @@ class Pool:
         self._tasks: anyio.abc.TaskGroup | None = None
         for number, load_spec in enumerate(load_specs):
             self._enrol(load_spec, port + number)
+        self._order()
 
     # ---- leases
 
@@ -214,7 +218,11 @@ class Pool:
             )
 
         # In the order in which they were added, except for the preferred model.
-        views = sorted((keeper.status for keeper in self._keepers.values()), key=is_other)
+        # Those that do not chat are nobody's default.
+        views = sorted(
+            (keeper.status for keeper in self._keepers.values()),
+            key=lambda status: (not status.chats, is_other(status)),
+        )
         self.workers = {status.worker: status for status in views}
 
     async def retire(self, name: str, grace: float = math.inf) -> None:
@@ -408,18 +416,18 @@ class Pool:
                 assert connection is not None
             lease.apply(command, connection)
 
-    def addressed(self, request: ChatRequest) -> ChatRequest:
+    def addressed(self, request: Asked) -> Asked:
         """The request with what the model's server calls it, where that differs from what clients do."""
         served = self.served().find(request.model)
         if served is None or not served.upstream_model:
             return request
-        return msgspec.structs.replace(
-            request,
-            model=served.card.name,
-            upstream_model=served.upstream_model,
-            upstream_format=served.upstream_format,
-            upstream_preset=served.upstream_preset,
-        )
+        fields: dict[str, object] = {"model": served.card.name, "upstream_model": served.upstream_model}
+        if isinstance(request, ChatRequest):
+            fields |= {
+                "upstream_format": served.upstream_format,
+                "upstream_preset": served.upstream_preset,
+            }
+        return msgspec.structs.replace(request, **fields)
 
     def _queue_of(self, model: str) -> str:
         """The scheduler's line for a model; the name itself for one that nobody serves."""
