@@ -185,6 +185,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
     "sessions": {
         "": set(),
         "chat": set(),
+        "embeddings": set(),
         "call": {"speech", "video"},
         "omni": {"call", "speech"},
         "speech": set(),
@@ -409,6 +410,8 @@ CONFINED: dict[str, tuple[str, ...]] = {
         *(
             "engines/openai_remote/request.py",
             "engines/openai_remote/reply_sound.py",
+            "engines/llama/encoder.py",
+            "engines/openai_remote/vectors/remote_vectors.py",
             "engines/llama/media_tokenizer.py",
         ),
     ),

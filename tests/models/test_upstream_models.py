@@ -88,18 +88,42 @@ def test_what_a_list_says_of_a_model_is_read_and_the_rest_is_unknown(
 @pytest.mark.parametrize(
     "entry",
     [
-        {"id": "text-embedding-3-small"},
         {"id": "whisper-1"},
         {"id": "gpt-4o-mini-tts"},
         {"id": "dall-e-3"},
-        {"id": "some-model", "type": "embedding"},
         {"id": "flux", "architecture": {"output_modalities": ["image"]}},
         {"id": "ocr", "capabilities": {"completion_chat": False}},
         {"id": "retired", "active": False},
     ],
 )
-def test_a_model_that_does_not_chat_is_left_out(entry: dict[str, Any]) -> None:
+def test_a_model_of_no_use_here_is_left_out(entry: dict[str, Any]) -> None:
     assert listed(entry, {"id": "chat"}) == (UpstreamModel("chat"),)
+
+
+@pytest.mark.parametrize(
+    ("entry", "task"),
+    [
+        ({"id": "text-embedding-3-small"}, "embed"),
+        ({"id": "nomic-embed-text:latest"}, "embed"),
+        ({"id": "bge-reranker-v2-m3"}, "rerank"),
+        ({"id": "some-model", "type": "embedding"}, "embed"),
+        ({"id": "some-model", "type": "rerank"}, "rerank"),
+        ({"id": "some-model", "mode": "embedding"}, "embed"),
+        ({"id": "mistral-embed", "capabilities": {"completion_chat": False}}, "embed"),
+        ({"id": "ours", "capabilities": ["rerank"]}, "rerank"),
+        ({"id": "open", "architecture": {"output_modalities": ["embeddings"]}}, "embed"),
+        ({"id": "embedded-chat", "architecture": {"output_modalities": ["text"]}}, "chat"),
+        ({"id": "both", "capabilities": ["completion", "embedding"]}, "chat"),
+    ],
+)
+def test_a_list_says_what_a_model_is_for_or_its_name_does(entry: dict[str, Any], task: str) -> None:
+    [model] = listed(entry)
+    assert model.task == task
+
+
+def test_only_a_model_that_chats_is_asked_for_first_words() -> None:
+    models = [UpstreamModel("mini-embed", task="embed"), UpstreamModel("big"), UpstreamModel("mini")]
+    assert [model.name for model in smallest_first(models)] == ["mini", "big"]
 
 
 def test_a_bare_list_is_a_list_too() -> None:
@@ -167,6 +191,7 @@ def test_ollama_says_elsewhere_what_a_model_can_do_and_its_context_stays_unknown
     assert list(with_ollama(models, shown)) == [
         UpstreamModel("seeing", None, modalities=SEES, tools=False),
         UpstreamModel("hearing", None, modalities=("text", "audio"), tools=True),
+        UpstreamModel("embeds", modalities=("text",), task="embed"),
         UpstreamModel("unknown"),
     ]
 
@@ -192,7 +217,8 @@ def test_lm_studio_says_what_context_a_loaded_model_has() -> None:
     }
     models = [UpstreamModel("big"), UpstreamModel("embeds")]
     assert list(with_lm_studio(models, json.dumps(new).encode())) == [
-        UpstreamModel("big", 8192, modalities=SEES, tools=True)
+        UpstreamModel("big", 8192, modalities=SEES, tools=True),
+        UpstreamModel("embeds", task="embed"),
     ]
     models = [UpstreamModel("big"), UpstreamModel("small"), UpstreamModel("new")]
     assert list(with_lm_studio(models, json.dumps(old).encode())) == [

@@ -52,6 +52,8 @@ class TinyModel:
     advice: tuple[tuple[str, float | int], ...] = ()
     more_control: tuple[str, ...] = ()
     """Control tokens behind those of every tiny model."""
+    pooling: int | None = None
+    """The number of the pooling that its header names, as of an embedding model."""
 
 
 def token_id(text: str) -> int:
@@ -76,6 +78,8 @@ def write_tiny_model(path: Path, model: TinyModel = TinyModel()) -> Path:
     writer.add_rope_dimension_count(model.embedding // model.heads)
     writer.add_rope_freq_base(10_000.0)
     writer.add_file_type(gguf.LlamaFileType.ALL_F32)
+    if model.pooling is not None:
+        writer.add_uint32(f"{model.architecture}.pooling_type", model.pooling)
     for name, value in model.advice:
         if isinstance(value, int):
             writer.add_int32(f"general.sampling.{name}", value)

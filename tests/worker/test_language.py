@@ -8,7 +8,8 @@ from duologue.engines.vad import energy
 from duologue.errors import EngineFailed, StartFailed, Unavailable, Unsupported
 from duologue.sessions.chat.reply_controls import ReplyControls
 from duologue.values.call_events import CallChunk, CallSetup, OmniSetup, UnitAnswered
-from duologue.values.events import Done, Failed, TextDelta
+from duologue.values.embeddings.vectors import EmbeddingRequest, RerankRequest
+from duologue.values.events import Done, Embedded, Failed, Ranked, Started, TextDelta
 from duologue.values.messages import user
 from duologue.values.questions.asked import CountPrompt
 from duologue.values.questions.told import Counted
@@ -191,3 +192,31 @@ async def test_a_chosen_template_that_cannot_be_used_is_a_warning_and_the_model_
         assert path in warning
         assert reason in warning
         await one.close()
+
+
+async def test_an_embedding_model_makes_vectors_and_writes_and_counts_nothing():
+    one = service(options={"kind": "embedding"})
+    await one.load()
+    events = await served(one, EmbeddingRequest(("a cat", "a dog")))
+    assert [type(event) for event in events] == [Started, Embedded, Embedded, Done]
+    [failed] = await served(one)
+    assert (failed.code, failed.status, failed.param) == ("unsupported", 400, "model")
+    with pytest.raises(Unsupported):
+        await one.answer(CountPrompt(REQUEST))
+    await one.close()
+
+
+async def test_a_reranker_scores_documents():
+    one = service(options={"kind": "reranker"})
+    await one.load()
+    events = await served(one, RerankRequest("a cat", ("a cat sat", "a dog")))
+    assert [type(event) for event in events] == [Started, Ranked, Ranked, Done]
+    await one.close()
+
+
+async def test_a_chat_model_makes_no_vectors():
+    one = service()
+    await one.load()
+    *_, failed = await served(one, EmbeddingRequest(("a",)))
+    assert (failed.code, failed.status) == ("unsupported", 400)
+    await one.close()

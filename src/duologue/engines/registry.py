@@ -9,19 +9,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
-from duologue.engines.contracts import (
-    DetectorEngine,
-    LanguageEngine,
-    RecogniserEngine,
-    SpeakerEngine,
-    TurnEndEstimator,
-)
+from duologue.engines.contracts import DetectorEngine, RecogniserEngine, SpeakerEngine, TurnEndEstimator
+from duologue.engines.embedding_contracts import ModelEngine
 from duologue.engines.video_contracts import VideoEngine
 
 # name -> (module, function); `await function(options)` returns the loaded engine.
 LANGUAGE_ENGINES: dict[str, tuple[str, str]] = {
     "scripted": ("duologue.engines.scripted.language", "load"),
-    "llama": ("duologue.engines.llama.engine", "load"),
+    "llama": ("duologue.engines.llama.engine", "load_model"),
     "remote": ("duologue.engines.openai_remote.engine", "load"),
     "minicpmo": ("duologue.engines.minicpmo.engine", "load"),
     "qwen_omni": ("duologue.engines.qwen_omni.engine", "load"),
@@ -29,10 +24,10 @@ LANGUAGE_ENGINES: dict[str, tuple[str, str]] = {
 }
 
 
-async def load_language_engine(name: str, options: dict[str, Any]) -> LanguageEngine:
+async def load_language_engine(name: str, options: dict[str, Any]) -> ModelEngine:
     """Load the engine called `name`. Raises KeyError for an unknown name, StartFailed when it cannot load."""
     module, function = LANGUAGE_ENGINES[name]
-    engine: LanguageEngine = await getattr(import_module(module), function)(options)
+    engine: ModelEngine = await getattr(import_module(module), function)(options)
     return engine
 
 

@@ -24,7 +24,7 @@ from duologue.faces.catalogue import LookCatalogue
 from duologue.gateway import tls, web_pictures
 from duologue.gateway.admin import routes as admin_routes
 from duologue.gateway.admin import status
-from duologue.gateway.admin.metrics import measure_end, measure_turn, rendered, sample
+from duologue.gateway.admin.metrics import measure_end, measure_turn, rendered, sample, vector_observer
 from duologue.gateway.admin.metrics_history import MetricsHistory
 from duologue.gateway.anthropic import anthropic_messages, anthropic_models
 from duologue.gateway.apps import app_routes
@@ -46,6 +46,8 @@ from duologue.gateway.calls.call_model import is_native
 from duologue.gateway.calls.call_services import CallServices
 from duologue.gateway.dialects import audio, chat_completions, chat_socket, parse_routes, text_completions
 from duologue.gateway.duplex import duplex_socket
+from duologue.gateway.embeddings import embedding_routes
+from duologue.gateway.embeddings.service import EmbeddingService
 from duologue.gateway.files import file_routes
 from duologue.gateway.files.stored_files import StoredFiles
 from duologue.gateway.help import help_routes
@@ -142,6 +144,7 @@ class Gateway:
         generator = Generator(self.pool, observe=ended, wrote=self.metrics_history.wrote)
         self.replies = generator.running
         self.models = ModelRegistry(self.pool.cards, settings.all_aliases, self.pool.find)
+        self.embeddings = EmbeddingService(self.pool, self.models, vector_observer(self.metrics_history))
         self.voice = self._voice_pool()
         self.library = VoiceLibrary(settings.limits.voices)
         self.avatars = AvatarLibrary(settings.limits.avatars, LookCatalogue())
@@ -199,7 +202,7 @@ class Gateway:
 
     def _abilities(self) -> Abilities:
         """What the loaded engines can do."""
-        cards = self.models.cards()
+        cards = [card for card in self.models.cards() if card.chats]
         native = [card for card in cards if is_native(card)]
         coming = bool(self.model_service.coming) or any(not card.context for card in cards)
         return Abilities(
@@ -304,7 +307,8 @@ class Gateway:
         shared: dict[str, Any] = {"limits": settings.limits, "speech": speech, "references": references}
         completions = chat_completions.router(self.generate, self.models, self.requested_models, **shared)
         texts = text_completions.router(self.generate, self.requested_models, settings.limits)
-        executor, folder = LineExecutor.of(completions, texts), settings.data / "batches"
+        vectors = embedding_routes.router(self.embeddings, self.requested_models, settings.limits)
+        executor, folder = LineExecutor.of(completions, texts, vectors), settings.data / "batches"
         self.batches = BatchService(
             settings.batches, folder, self.files, executor, role_of=self.keys.role, now=wall_clock
         )
@@ -312,6 +316,7 @@ class Gateway:
             audio.router(speech, limits=settings.limits, models=self.models.cards),
             completions,
             texts,
+            vectors,
             file_routes.router(self.files),
             batch_routes.router(self.batches),
         )

@@ -183,7 +183,8 @@ class _Server(uvicorn.Server):
         for listener in sockets or ():
             self._accept(listener, self.config)
         if self._ollama is not None:
-            app = OllamaErrors(public_app(ollama_port(self._gateway), self._gateway.settings, base=""))
+            port = ollama_port(self._gateway, self._gateway.embeddings)
+            app = OllamaErrors(public_app(port, self._gateway.settings, base=""))
             config = _config(app, self._gateway.settings)
             config.load()
             self._accept(self._ollama, config)

@@ -31,6 +31,7 @@ IMMUTABLE = "/assets/"
 RESERVED = frozenset(
     [
         "v1",
+        "v2",
         "api",
         "ws",
         "docs",

@@ -1,7 +1,7 @@
 """What model servers say about their models, in the many forms they have. Pure.
 
 The gateway's client of connected servers and the remote engine fetch these answers. A model of which a server says nothing has
-None; a model that cannot chat (embeddings, pictures, speech) is left out. Nothing is guessed from a name but whether it chats.
+None; a model of no use here (pictures, speech) is left out. Nothing is guessed from a name but what it is for.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from duologue.values.requests import UpstreamModel
+from duologue.values.requests import Task, UpstreamModel
 
 MOST_MODELS = 1000
 """Models of one server that are used; the longest known list has about 400."""
@@ -33,14 +33,22 @@ LLAMA = {"image": "vision", "audio": "audio", "video": "video"}
 """The same for llama-server."""
 DETAILED = 40
 """Models of an Ollama that are asked about one by one."""
-OTHER_TYPES = frozenset(
-    {"embedding", "embeddings", "image", "video", "audio", "moderation", "rerank", "transcribe", "tts", "stt"}
+TASKS: Mapping[str, Task] = {
+    **dict.fromkeys(("embed", "embedding", "embeddings", "text-embedding", "feature-extraction"), "embed"),
+    **dict.fromkeys(("rerank", "reranker", "reranking", "score"), "rerank"),
+}
+"""Types, modes, abilities and outputs of models that make vectors or scores."""
+TASK_NAMES: tuple[tuple[Task, re.Pattern[str]], ...] = (
+    ("rerank", re.compile(r"rerank")),
+    ("embed", re.compile(r"embed")),
 )
+"""Names by which lists without types tell the same, the first that fits."""
+OTHER_TYPES = frozenset({"image", "video", "audio", "moderation", "transcribe", "tts", "stt"})
 OTHER_NAMES = re.compile(
-    r"embed|whisper|(^|[-/])tts|dall-e|moderation|transcri|realtime|gpt-image|-image|imagen|sora|veo-|rerank"
+    r"whisper|(^|[-/])tts|dall-e|moderation|transcri|realtime|gpt-image|-image|imagen|sora|veo-"
     r"|babbage-002|davinci-002|guard|orpheus|(^|[-/])aqa$"
 )
-"""Names by which lists without types tell that a model does not chat."""
+"""Names by which they tell that a model is of no use here."""
 OWNERS = {"library": "ollama", "organization_owner": "lmstudio", "llamacpp": "llamacpp", "vllm": "vllm"}
 OWNERS |= {"sglang": "sglang", "tensorrt_llm": "tensorrt_llm", "pygmalionai": "aphrodite"}
 OWNERS |= {"tabbyapi": "tabbyapi", "koboldcpp": "koboldcpp", "duologue": "duologue"}
@@ -83,7 +91,7 @@ def parse_models(content: bytes) -> ModelList:
         if (name := _name(entry)) is None:
             continue
         named += 1
-        if _chats(name, entry):
+        if _task(name, entry) is not None:
             models.setdefault(name, model_of(name, entry))
     if entries and not named:
         raise ValueError("a list without models")
@@ -97,22 +105,44 @@ def _name(entry: object) -> str | None:
     return name if usable else None
 
 
-def _chats(name: str, entry: Mapping[str, Any]) -> bool:
-    if str(entry.get("type", "")).lower() in OTHER_TYPES or entry.get("active") is False:
-        return False
+def _task(name: str, entry: Mapping[str, Any]) -> Task | None:
+    """What a model is for; None for one of no use here."""
+    if entry.get("active") is False:
+        return None
+    for type in (str(entry.get(key, "")).lower() for key in ("type", "mode")):
+        if type in OTHER_TYPES:
+            return None
+        if type in TASKS:
+            return TASKS[type]
     able = entry.get("capabilities")
-    if isinstance(able, dict) and "completion_chat" in able:
-        return able["completion_chat"] is not False
+    if isinstance(able, list) and (task := _task_in(able)) is not None:
+        return task
+    if isinstance(able, dict) and able.get("completion_chat") is True:
+        return "chat"
     outputs = _within(entry, "architecture", "output_modalities")
     if isinstance(outputs, list):
-        return "text" in outputs
-    return OTHER_NAMES.search(name.lower()) is None
+        return "chat" if "text" in outputs else _task_in(outputs)
+    named = next((task for task, words in TASK_NAMES if words.search(name.lower())), None)
+    if named is not None:
+        return named
+    if isinstance(able, dict) and able.get("completion_chat") is False:
+        return None
+    return None if OTHER_NAMES.search(name.lower()) else "chat"
+
+
+def _task_in(words: Iterable[object]) -> Task | None:
+    """The task that one of these words names, unless another says that the model writes too."""
+    said = [word for word in words if isinstance(word, str)]
+    if "completion" in said or "chat" in said:
+        return None
+    return next((TASKS[word] for word in said if word in TASKS), None)
 
 
 def model_of(name: str, entry: Mapping[str, Any]) -> UpstreamModel:
     """The model of an entry in a server's list."""
     context = next((entry[key] for key in CONTEXT_NAMES if _is_context(entry.get(key))), None)
-    return UpstreamModel(name, context, _modalities(entry), _tools(entry), _outputs(entry))
+    task = _task(name, entry) or "chat"
+    return UpstreamModel(name, context, _modalities(entry), _tools(entry), _outputs(entry), task=task)
 
 
 def _modalities(entry: Mapping[str, Any]) -> tuple[str, ...] | None:
@@ -219,7 +249,9 @@ def with_ollama(models: Iterable[UpstreamModel], shown: Mapping[str, bytes]) -> 
             yield model
         elif "completion" in able:
             kinds = [kind for kind, word in OLLAMA.items() if word in able]
-            yield replace(model, modalities=taking(kinds), tools="tools" in able)
+            yield replace(model, modalities=taking(kinds), tools="tools" in able, task="chat")
+        elif (task := _task_in(able)) is not None:
+            yield replace(model, modalities=WRITES, task=task)
 
 
 def with_lm_studio(models: Iterable[UpstreamModel], content: bytes) -> Iterator[UpstreamModel]:
@@ -240,7 +272,9 @@ def with_lm_studio(models: Iterable[UpstreamModel], content: bytes) -> Iterator[
             used = _within(first, "config", "context_length") or entry.get("loaded_context_length")
             # The older list tells models that see by their type alone.
             takes = _modalities(entry) if entry.get("type") != "llm" or "key" in entry else WRITES
-            yield UpstreamModel(model.name, used if _is_context(used) else None, takes, _tools(entry))
+            context = used if _is_context(used) else None
+            task = _task(model.name, entry) or "chat"
+            yield UpstreamModel(model.name, context, takes, _tools(entry), task=task)
 
 
 def with_llama_properties(models: Iterable[UpstreamModel], content: bytes) -> Iterator[UpstreamModel]:
@@ -290,15 +324,17 @@ def with_litellm_information(models: Iterable[UpstreamModel], content: bytes) ->
                 model.modalities if told.modalities is None else told.modalities,
                 tools if isinstance(tools, bool) else model.tools,
                 told.outputs if "audio" in told.outputs else model.outputs,
+                task=told.task,
             )
         yield model
 
 
 def smallest_first(models: Iterable[UpstreamModel]) -> list[UpstreamModel]:
-    """With the models first whose names promise a quick and cheap answer: one of them is asked when a server is tested."""
+    """Those that chat, with the models first whose names promise a quick and cheap answer: one of them is asked when a server is
+    tested."""
     small = re.compile(r"(^|[^a-z])(mini|nano|tiny|small|lite|flash|haiku|instant|[0-9]b)($|[^a-z])")
     quick: Callable[[UpstreamModel], bool] = lambda model: small.search(model.name.lower()) is None  # noqa: E731
-    return sorted(models, key=quick)
+    return sorted((model for model in models if model.task == "chat"), key=quick)
 
 
 def _object(content: bytes) -> dict[str, Any]:

@@ -135,6 +135,20 @@ class AudioDelta(Struct, frozen=True, tag="audio"):
     mouth: tuple[MouthKey, ...] = ()
 
 
+class Embedded(Struct, frozen=True, tag="embedded"):
+    """The vectors of the next `count` inputs of an `EmbeddingRequest`, in their order and of the same size: bytes as of
+    `values.embeddings.vectors`."""
+
+    data: bytes
+    count: int
+
+
+class Ranked(Struct, frozen=True, tag="ranked"):
+    """The scores of the next documents of a `RerankRequest`, in their order: bytes as of `values.embeddings.vectors`."""
+
+    data: bytes
+
+
 class Done(Struct, frozen=True, tag="done"):
     """The end. `stop` is the stop string that ended the reply, when one did."""
 
@@ -166,6 +180,8 @@ Event = (
     | ReasoningDelta
     | ToolCallDelta
     | AudioDelta
+    | Embedded
+    | Ranked
     | Done
     | Failed
 )

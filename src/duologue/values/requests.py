@@ -14,6 +14,8 @@ from msgspec import Struct
 from duologue.values.messages import MODALITY, Message, Tool, VideoPart
 from duologue.values.speech import VoiceSample
 
+Task = Literal["chat", "embed", "rerank"]
+"""What a model is for: to write, to turn texts into vectors, to score documents for a query."""
 Effort = Literal["low", "medium", "high"]
 """How long a model may reason before it answers."""
 
@@ -118,7 +120,7 @@ class AdapterScale(Struct, frozen=True):
     scale: float
 
 
-class ChatRequest(Struct, frozen=True):
+class ChatRequest(Struct, frozen=True, tag="chat"):
     """One model turn. `model` empty means the default chat model.
 
     `extra` carries template variables of the request; `continue_final` continues the last assistant message;
@@ -213,8 +215,8 @@ class ModelCard(Struct, frozen=True):
     """Of "prefill", "count", "continue", "raw" (it continues a prompt without a template), "infill" (it fills in what is missing between
     two texts), "logprobs", "tools", "tool_choice" (a call can be forced), "thinking",
     "effort" (its thinking can be limited), "reasoning_end" (a thought can be ended while it runs), "format", "text_bias" (`logit_bias` takes
-    text too), "duplex" (it holds a call by
-    itself, and takes its worker whole meanwhile)."""
+    text too), "duplex" (it holds a call by itself, and takes its worker whole meanwhile). A model with "embed" (texts become vectors) or
+    "rerank" (documents get scores) does not chat."""
     sampling: tuple[str, ...] = ()
     """Names of `Sampling` fields the engine applies."""
     defaults: dict[str, float | int | str | bool | tuple[str, ...]] = {}
@@ -229,10 +231,28 @@ class ModelCard(Struct, frozen=True):
     warnings: tuple[str, ...] = ()
     adapters: tuple[str, ...] = ()
     """The names of the LoRA adapters that it was loaded with."""
+    dimensions: int = 0
+    """Numbers of each of its vectors, where it makes some and that is known."""
     device: str = ""
     """Where it runs, as far as the engine knows: "cpu", "cuda:1", or several cards with commas."""
     upstream: str = ""
     """The connected server that has it; empty for a model of a worker of its own."""
+
+    @property
+    def task(self) -> Task:
+        """What it is for."""
+        return "embed" if "embed" in self.verbs else "rerank" if "rerank" in self.verbs else "chat"
+
+    @property
+    def chats(self) -> bool:
+        """Whether it writes replies."""
+        return self.task == "chat"
+
+    def may(self, task: Task) -> bool:
+        """Whether such work may be sent to it. A server elsewhere says of few models what they are for, and refuses what it cannot."""
+        if task == "chat":
+            return self.chats
+        return task in self.verbs or (self.engine == "remote" and self.chats)
 
     @property
     def accepted(self) -> tuple[str, ...]:
@@ -263,6 +283,8 @@ class UpstreamModel(Struct, frozen=True, omit_defaults=True):
     """How it writes, as an admin said."""
     preset: ModelPreset | None = None
     """Its preset, as an admin set it."""
+    task: Task = "chat"
+    """What it is for, by its server's word or its name."""
 
     @property
     def vision(self) -> bool | None:

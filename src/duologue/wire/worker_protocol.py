@@ -17,10 +17,11 @@ from msgspec import Struct
 
 from duologue.values.avatars import ClipRequest
 from duologue.values.call_events import CallControl, CallEvent, CallSetup
+from duologue.values.embeddings.vectors import EmbeddingRequest, RerankRequest
 from duologue.values.events import Event
 from duologue.values.questions.asked import Question
 from duologue.values.questions.told import Answer
-from duologue.values.requests import ChatRequest, ModelCard, ModelPreset
+from duologue.values.requests import ChatRequest, ModelCard, ModelPreset, Task
 from duologue.values.speech import SpeechCard, SpeechRequest, TranscriptionRequest
 
 PROTOCOL = 6
@@ -52,14 +53,16 @@ class LoadSpec(Struct, frozen=True):
     preset: ModelPreset = ModelPreset()
     template: str = ""
     """The file of the chat template that an admin chose; empty: the model's own."""
+    task: Task = "chat"
+    """What the model is for, as far as that is known before it is loaded."""
 
 
 class Begin(Struct, frozen=True, tag="begin"):
-    """Start a generation under `lease` in `slot`."""
+    """Start a generation under `lease` in `slot`; of an embedding model or a reranker, its work."""
 
     lease: int
     slot: int
-    request: ChatRequest
+    request: ChatRequest | EmbeddingRequest | RerankRequest
     request_id: str = ""
     window: int = WINDOW
 

@@ -1,4 +1,5 @@
-"""The service of a worker with a language model: generates replies, answers questions, and runs the calls of an omni model."""
+"""The service of a worker with a model: generates replies, answers questions, and runs the calls of an omni model; of an embedding model
+or a reranker, its vectors and scores."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ from datetime import datetime
 
 import msgspec
 
-from duologue.engines.contracts import DetectorEngine, LanguageEngine, OmniEngine, WatchedEngine
+from duologue.engines.contracts import ChatEngine, DetectorEngine, OmniEngine, PromptEngine, WatchedEngine
+from duologue.engines.embedding_contracts import ModelEngine
 from duologue.engines.registry import load_detector
 from duologue.errors import StartFailed, Unavailable, Unsupported
 from duologue.sessions.call.clock import RealClock
@@ -17,6 +19,7 @@ from duologue.sessions.chat.answers import answer
 from duologue.sessions.chat.chat import reply
 from duologue.sessions.chat.model_preset import joined, with_preset
 from duologue.sessions.chat.reply_controls import ReplyControls
+from duologue.sessions.embeddings.vector_work import embed_or_rank
 from duologue.sessions.omni.native_call import EndWorker, native_call
 from duologue.sessions.speech.speech_task import SendEvent
 from duologue.sessions.speech.vad_batcher import VadBatcher
@@ -34,6 +37,8 @@ from duologue.worker.state import WorkerLifecycle
 
 log = logging.getLogger(__name__)
 
+WRITES_NOTHING = "This model writes no replies: it is for vectors or scores. Choose a chat model."
+
 
 class LanguageService:
     """One language engine. `report` sends the worker's status to the gateway; `end_worker` ends the worker of a model that hangs."""
@@ -45,7 +50,7 @@ class LanguageService:
         report: Callable[[], None],
         end_worker: EndWorker,
     ) -> None:
-        self.engine: LanguageEngine | None = None
+        self.engine: ModelEngine | None = None
         self._load_spec = load_spec
         self._status = status
         self._report = report
@@ -73,15 +78,21 @@ class LanguageService:
             problem = Unavailable(self._status.detail)
             await emit(Failed(problem.code, problem.message, problem.status))
             return
-        await reply(
-            self.engine,
-            begin.slot,
-            self._preset(begin.request),
-            emit,
-            now=datetime.now().astimezone(),
-            clock=time.monotonic,
-            controls=controls,
-        )
+        request = begin.request
+        if not isinstance(request, ChatRequest):
+            await embed_or_rank(self.engine, begin.slot, request, emit, clock=time.monotonic)
+        elif isinstance(self.engine, PromptEngine | ChatEngine):
+            await reply(
+                self.engine,
+                begin.slot,
+                self._preset(request),
+                emit,
+                now=datetime.now().astimezone(),
+                clock=time.monotonic,
+                controls=controls,
+            )
+        else:
+            await emit(Failed(Unsupported.code, WRITES_NOTHING, Unsupported.status, "model"))
 
     def _preset(self, request: ChatRequest) -> ChatRequest:
         """The request with the preset of its model: that of a connected server's comes with it, since the worker serves several."""
@@ -105,6 +116,8 @@ class LanguageService:
         engine = self.engine
         if engine is None:
             raise Unavailable(self._status.detail)
+        if not isinstance(engine, PromptEngine | ChatEngine):
+            raise Unsupported(WRITES_NOTHING, param="model")
         if isinstance(question, CountPrompt | RenderChat):
             question = msgspec.structs.replace(question, request=self._preset(question.request))
         answered = await answer(engine, question, now=datetime.now().astimezone())

@@ -13,7 +13,7 @@ import anyio
 import msgspec
 
 from duologue.engines.choice_contracts import TemplateChooser
-from duologue.engines.contracts import LanguageEngine
+from duologue.engines.embedding_contracts import ModelEngine
 from duologue.engines.load_progress import LoadProgress, track
 from duologue.engines.registry import LANGUAGE_ENGINES, load_language_engine
 from duologue.errors import Problem
@@ -29,7 +29,7 @@ REPORT_EVERY = 0.25
 
 async def load(
     load_spec: LoadSpec, status: WorkerLifecycle, report: Callable[[], None]
-) -> LanguageEngine | None:
+) -> ModelEngine | None:
     """Load the engine. `status` ends ready or failed; `report` is called then, and on progress before."""
     if load_spec.engine not in LANGUAGE_ENGINES:
         known = ", ".join(sorted(LANGUAGE_ENGINES))
@@ -63,7 +63,7 @@ async def load(
     return None
 
 
-async def _use_template(engine: LanguageEngine, path: str) -> tuple[str, ...]:
+async def _use_template(engine: ModelEngine, path: str) -> tuple[str, ...]:
     """Use the chat template of a file, "" for the model's own; a warning where that cannot be done: the model is of more use without it."""
     if not path:
         return ()
@@ -83,11 +83,11 @@ async def _use_template(engine: LanguageEngine, path: str) -> tuple[str, ...]:
 
 async def _load_engine(
     name: str, options: dict[str, object], status: WorkerLifecycle, report: Callable[[], None]
-) -> LanguageEngine:
+) -> ModelEngine:
     """The loaded engine. Raises what loading raises."""
     # Kept and raised outside of the task group, which would wrap it.
     failure: Exception | None = None
-    engine: LanguageEngine | None = None
+    engine: ModelEngine | None = None
     with track() as loading:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_report_progress, loading, status, report)

@@ -2,7 +2,7 @@
 
 import logging
 
-from duologue.gateway.admin.metrics import measure_end, measure_reply, measure_turn, rendered
+from duologue.gateway.admin.metrics import measure_end, measure_reply, measure_turn, rendered, vector_observer
 from duologue.gateway.admin.metrics_history import MetricsHistory
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.scheduler import Scheduler
@@ -18,6 +18,18 @@ def test_a_reply_leaves_a_sample_of_each_of_its_stages():
     assert 'stage="prefill"' in text
     assert 'stage="generate"' in text
     assert "duologue_queue_length 0.0" in text
+
+
+def test_vectors_and_scores_are_stages_of_their_own_and_count_as_requests():
+    history = MetricsHistory(0.0)
+    observe = vector_observer(history)
+    observe("embed", Done("stop", Usage(input=7), Timings(queue=20.0, prefill=80.0)))
+    observe("rerank", Done("stop", Usage(input=7), Timings(prefill=80.0)))
+    observe("embed", Done("cancelled"))
+    observe("embed", Failed("queue_full", "full", 503))
+    text = rendered(Pool([LoadSpec("w", "scripted", "m")], Scheduler()))
+    assert 'stage="embed"' in text
+    assert 'stage="rerank"' in text
 
 
 def test_a_turn_of_a_call_is_one_line_with_what_was_measured(caplog):

@@ -328,3 +328,14 @@ def test_a_default_that_the_start_is_still_to_load_is_named_and_loading(pool):
     assert view["titles"]["qwen3-4b"] == "Qwen3 4B"
     view = models_view(pool, "", ["m"], {})
     assert (view["state"], view["default_model"], len(view["models"])) == ("ready", "m", 1)
+
+
+def test_the_page_is_offered_only_models_that_chat(pool):
+    come_up(pool, "w0")
+    pool.workers["w1"].card = ModelCard("vectors", "scripted", 100, verbs=("embed",))
+    pool.workers["w1"].model = "vectors"
+    assert [row["name"] for row in models_view(pool, "", [], {})["models"]] == ["m"]
+    pool.workers["w0"].card = ModelCard("m", "scripted", 100, verbs=("rerank",))
+    view = models_view(pool, "", [], {})
+    assert (view["state"], view["default_model"], view["models"]) == ("empty", None, [])
+    assert view["detail"].startswith("No model that writes replies")

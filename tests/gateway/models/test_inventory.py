@@ -99,6 +99,7 @@ def test_loaded_models_are_one_row_a_worker(folder):
         "context": 256,
         "size": 99,
         "modalities": ["text"],
+        "task": "chat",
         "removable": True,
         "by_request": False,
         "draining": False,

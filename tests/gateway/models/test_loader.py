@@ -370,6 +370,14 @@ async def test_a_model_becomes_the_default_once_it_is_ready_and_until_it_is_unlo
     assert bench.preferred[-1] == bench.remembered.default == ""
 
 
+async def test_a_model_that_does_not_chat_never_becomes_the_default(bench, remembering):
+    load = await bench.loader.load(LoadRequest("tiny", default=True, user="anna"))
+    bench.pool.workers["worker_1"].task = "embed"
+    bench.becomes("worker_1", "ready")
+    await load.done()
+    assert bench.remembered.default == ""
+
+
 async def test_a_load_that_is_cut_off_by_the_end_of_the_server_is_repeated_later(bench, remembering):
     await bench.loader.load(LoadRequest("tiny"))
     bench.loader.close()

@@ -150,3 +150,17 @@ def test_an_alias_with_a_star_answers_names_that_nobody_knows() -> None:
     assert known.aliases() == {}
     with pytest.raises(ModelNotFound, match="x-1"):
         known.resolve("x-1")
+
+
+def test_a_model_that_does_not_chat_is_refused_for_a_chat() -> None:
+    for verb in ("embed", "rerank"):
+        with pytest.raises(Unsupported, match="writes no replies") as caught:
+            admit(ModelCard("m", "llama", 512, verbs=(verb,)), ChatRequest((user("hi"),)))
+        assert caught.value.param == "model"
+
+
+def test_of_many_models_that_can_a_sentence_names_some() -> None:
+    cards = [ModelCard(f"v{number}", "llama", 512, verbs=("embed",)) for number in range(100)]
+    known = models(MINI, *cards)
+    with pytest.raises(Unsupported, match="v29 and 70 more"):
+        known.require(MINI, "embed")

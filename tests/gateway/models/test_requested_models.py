@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.support.stand_in import StandIn
 
-from duologue.errors import ModelNotFound, Unavailable
+from duologue.errors import ModelNotFound, Unavailable, Unsupported
 from duologue.gateway.models.available import AvailableModel
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.models.requested_models import RequestedModels
@@ -156,3 +156,51 @@ async def test_without_loads_a_name_is_that_of_a_loaded_model():
     assert await alone.unloaded("anna") == []
     with pytest.raises(ModelNotFound):
         await alone.card("qwen3-4b", "anna")
+
+
+WRITER = ModelCard("writer", "llama", 512)
+VECTORS = ModelCard("vectors", "llama", 512, verbs=("embed",))
+RANKER = ModelCard("ranker", "llama", 512, verbs=("rerank",))
+ELSEWHERE = ModelCard("elsewhere", "remote", 0)
+
+
+def loaded_only(*cards: ModelCard) -> RequestedModels:
+    return RequestedModels(ModelRegistry(lambda: cards))
+
+
+async def test_without_a_name_it_is_the_first_model_for_the_task() -> None:
+    models = loaded_only(WRITER, VECTORS, RANKER)
+    assert await models.card("", "me") is WRITER
+    assert await models.card("", "me", task="embed") is VECTORS
+    assert await models.card("", "me", task="rerank") is RANKER
+
+
+async def test_a_model_for_something_else_is_refused_with_those_that_can() -> None:
+    models = loaded_only(WRITER, VECTORS, RANKER)
+    with pytest.raises(
+        Unsupported, match=r"vectors is an embedding model.*Choose another: writer"
+    ) as refusal:
+        await models.card("vectors", "me")
+    assert refusal.value.param == "model"
+    with pytest.raises(Unsupported, match=r"writer is a chat model.*Choose another: vectors"):
+        await models.card("writer", "me", task="embed")
+    with pytest.raises(Unsupported, match=r"vectors is an embedding model.*Choose another: ranker"):
+        await models.card("vectors", "me", task="rerank")
+
+
+async def test_where_none_can_it_says_so() -> None:
+    with pytest.raises(Unsupported, match="None that turns texts into vectors is loaded"):
+        await loaded_only(WRITER).card("", "me", task="embed")
+    with pytest.raises(Unsupported, match="None that writes replies is loaded"):
+        await loaded_only(VECTORS).card("", "me")
+    with pytest.raises(Unavailable):
+        await loaded_only().card("", "me", task="embed")
+    with pytest.raises(ModelNotFound):
+        await loaded_only(WRITER).card("other", "me", task="embed")
+
+
+async def test_a_model_elsewhere_is_asked_by_its_name_alone() -> None:
+    models = loaded_only(ELSEWHERE)
+    assert await models.card("elsewhere", "me", task="embed") is ELSEWHERE
+    with pytest.raises(Unsupported, match="Name the model"):
+        await models.card("", "me", task="embed")

@@ -13,6 +13,7 @@ from duologue.gateway.scheduling.pool import Pool, alike
 from duologue.gateway.scheduling.scheduler import Scheduler
 from duologue.gateway.workers import process
 from duologue.supervisor import restart_policy
+from duologue.values.embeddings.vectors import EmbeddingRequest, RerankRequest
 from duologue.values.events import RESTARTED, STOPPING, WORKER_LOST, Done, Failed, TextDelta
 from duologue.values.messages import user
 from duologue.values.questions.asked import TokenizeText, UseTemplate
@@ -825,3 +826,25 @@ def test_a_default_that_is_known_by_the_name_of_its_engine_comes_first_once_it_i
     pool.workers["b"].card = ModelCard("Engine's name", "remote", 100)
     pool.worker_ready(pool.workers["b"], 1)
     assert list(pool.workers) == ["b", "a"]
+
+
+def test_what_does_not_chat_stands_behind_the_others_and_is_nobodys_default():
+    specs = [
+        worker_protocol.LoadSpec("w0", "llama", "vectors", task="embed"),
+        worker_protocol.LoadSpec("w1", "llama", "tiny"),
+    ]
+    pool = Pool(specs, Scheduler())
+    assert list(pool.workers) == ["w1", "w0"]
+    pool.prefer("vectors")
+    assert list(pool.workers) == ["w1", "w0"]
+    assert [card.name for card in pool.cards()] == ["tiny", "vectors"]
+    assert [status.worker for status in pool.workers_of("")] == ["w1"]
+
+
+async def test_vectors_are_asked_of_a_servers_model_by_its_own_name(monkeypatch):
+    async with running(monkeypatch, Workers()) as (pool, _):
+        status = pool.add(SERVER)
+        pool.set_models(status.worker, (UpstreamModel("nomic", task="embed"),))
+        request = pool.addressed(EmbeddingRequest(("a",), "box/nomic"))
+        assert (request.model, request.upstream_model) == ("nomic", "nomic")
+        assert pool.addressed(RerankRequest("q", ("a",), "m")).upstream_model == ""

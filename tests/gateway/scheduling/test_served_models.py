@@ -118,3 +118,36 @@ def test_a_preferred_model_is_the_default_while_it_is_served() -> None:
         assert names(served) == ["b", "tiny", "a"]
         assert served.find("") == served.find("b")
     assert names(ServedModels(workers, "gone")) == ["tiny", "a", "b"]
+
+
+def embedding(model: str, *, loaded: bool = True) -> WorkerStatus:
+    """A worker with an embedding model."""
+    card = ModelCard(model, "llama", 512, verbs=("embed",)) if loaded else None
+    return WorkerStatus("worker", model, "llama", "cpu", card=card, task="embed")
+
+
+def test_a_model_that_does_not_chat_is_the_default_only_where_nothing_does() -> None:
+    for loaded in (True, False):
+        served = ServedModels([embedding("vectors", loaded=loaded), local("tiny", "tiny")], "vectors")
+        assert names(served) == ["tiny", "vectors"]
+        model = served.find("")
+        assert model is not None
+        assert model.card.name == "tiny"
+    assert names(ServedModels([embedding("vectors")])) == ["vectors"]
+
+
+def test_what_it_is_for_is_known_while_it_loads() -> None:
+    [card] = ServedModels([embedding("vectors", loaded=False)]).cards
+    assert card.verbs == ("embed",)
+
+
+def test_a_model_of_a_server_that_makes_vectors_does_nothing_else() -> None:
+    status = server("ollama", "chat")
+    status = replace(
+        status,
+        card=ModelCard("ollama", "remote", 0, verbs=("tools", "format"), slots=8),
+        models=(UpstreamModel("nomic", 2048, task="embed"), UpstreamModel("chat")),
+    )
+    chat, vectors = ServedModels([status]).cards
+    assert (chat.name, chat.verbs) == ("chat", ("tools", "format"))
+    assert (vectors.name, vectors.verbs, vectors.outputs, vectors.slots) == ("nomic", ("embed",), (), 8)

@@ -1,9 +1,11 @@
 from pathlib import Path
 
 import pytest
+from tests.support.tiny_encoder import TinyEncoder, write_tiny_encoder
 from tests.support.tiny_model import TinyModel, write_tiny_model
 
 from duologue.config import Settings, load
+from duologue.config.settings import WorkerSettings
 from duologue.errors import StartFailed
 from duologue.gateway.workers import load_specs as module
 from duologue.gateway.workers.load_specs import load_specs, on_device, placed_beside, voice_load_spec
@@ -217,3 +219,17 @@ def test_a_python_that_is_not_there_is_an_error_of_the_start(tmp_path):
     with pytest.raises(StartFailed, match="nowhere/bin/python, which cannot be started") as caught:
         load_specs(settings(tmp_path, workers=[{"engine": "scripted", "python": "/nowhere/bin/python"}]))
     assert caught.value.code == "interpreter_unusable"
+
+
+def test_what_a_model_is_for_is_known_before_it_is_loaded(tmp_path):
+    embed = write_tiny_encoder(tmp_path / "embed.gguf", TinyEncoder())
+    rank = write_tiny_encoder(tmp_path / "rank.gguf", TinyEncoder(pooling="rank"))
+    workers = (
+        WorkerSettings(model=str(embed)),
+        WorkerSettings(model=str(rank)),
+        WorkerSettings(options={"pooling": "last"}),
+        WorkerSettings(engine="scripted", options={"kind": "embedding"}),
+        WorkerSettings(),
+    )
+    specs = load_specs(Settings(data=tmp_path, workers=workers))
+    assert [spec.task for spec in specs] == ["embed", "rerank", "embed", "embed", "chat"]

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from duologue.gateway.workers.worker_status import WorkerStatus
-from duologue.values.requests import ModelCard
+from duologue.values.requests import ModelCard, Task
 
 
 def status(device: str = "") -> WorkerStatus:
@@ -28,3 +28,14 @@ def test_its_card_is_a_number_only_where_it_is_exactly_one(device: str, gpu: int
 def test_requests_wait_for_a_model_or_for_a_whole_server() -> None:
     assert status().queue == "mini"
     assert msgspec.structs.replace(status(), upstream="box").queue == "server box"
+
+
+def for_task(card: ModelCard | None = None, task: Task = "chat") -> WorkerStatus:
+    return WorkerStatus("w", "m", "llama", "auto", card=card, task=task)
+
+
+def test_what_a_model_is_for_is_known_before_it_is_loaded_and_its_card_says_it_better() -> None:
+    assert for_task().chats
+    assert not for_task(task="embed").chats
+    assert not for_task(ModelCard("m", "llama", 1, verbs=("embed",))).chats
+    assert for_task(ModelCard("m", "llama", 1), task="embed").chats

@@ -8,10 +8,11 @@ from pathlib import Path
 import gguf
 import numpy as np
 import pytest
+from tests.support.tiny_encoder import TinyEncoder, write_tiny_encoder
 from tests.support.tiny_model import TEMPLATE, TinyModel, write_tiny_model
 
 from duologue.errors import StartFailed
-from duologue.models.gguf.header import NOT_FOR_CHAT, read
+from duologue.models.gguf.header import NOT_USABLE, read
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +100,7 @@ def test_a_projector_is_refused_as_what_it_is(tmp_path: Path) -> None:
 
 
 def test_what_cannot_chat_is_refused_in_a_sentence() -> None:
-    assert all(sentence.startswith("is ") and sentence.endswith(".") for sentence in NOT_FOR_CHAT.values())
+    assert all(sentence.startswith("is ") and sentence.endswith(".") for sentence in NOT_USABLE.values())
 
 
 def test_a_file_without_weights_is_refused(tmp_path: Path) -> None:
@@ -170,3 +171,23 @@ def test_a_big_vocabulary_is_read_in_a_moment(tmp_path: Path) -> None:
     writer.close()
     model = read(path)
     assert (model.vocabulary, model.eos) == (150_000, "token149999")
+
+
+@pytest.mark.parametrize(
+    ("pooling", "task"), [("mean", "embed"), ("cls", "embed"), ("", "embed"), ("rank", "rerank")]
+)
+def test_an_encoder_says_how_it_pools_and_what_it_is_for(tmp_path: Path, pooling: str, task: str) -> None:
+    model = read(write_tiny_encoder(tmp_path / "tiny.gguf", TinyEncoder(pooling=pooling)))
+    assert model.pooling == (pooling or None)
+    assert model.used_pooling() == (pooling or "mean")
+    assert (model.encodes, model.task(), model.scores) == (True, task, pooling == "rank")
+    assert model.cache_width == 0
+
+
+def test_a_chat_model_says_nothing_of_pooling_and_the_settings_may(tmp_path: Path) -> None:
+    plain = read(write_tiny_model(tmp_path / "plain.gguf", TinyModel()))
+    assert (plain.pooling, plain.used_pooling(), plain.task()) == (None, "none", "chat")
+    assert plain.task("last") == "embed"
+    pools = read(write_tiny_model(tmp_path / "pools.gguf", TinyModel(pooling=3)))
+    assert (pools.pooling, pools.task(), pools.task("none")) == ("last", "embed", "chat")
+    assert read(write_tiny_model(tmp_path / "odd.gguf", TinyModel(pooling=99))).pooling is None

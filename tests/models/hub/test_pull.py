@@ -149,7 +149,7 @@ def test_a_repository_that_is_not_there_is_told(connection, hardware) -> None:
 
 
 @pytest.mark.parametrize(
-    ("architecture", "words"), [("clip", "projector"), ("bert", "embedding"), ("adapter", "LoRA")]
+    ("architecture", "words"), [("clip", "projector"), ("t5encoder", "encoder"), ("adapter", "LoRA")]
 )
 def test_what_cannot_run_is_refused_before_the_download(
     architecture: str, words: str, connection, hardware, hub

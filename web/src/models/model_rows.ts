@@ -20,6 +20,8 @@ export interface ModelRow {
   readonly proposed: boolean;
   /** Its workers. */
   readonly loaded: readonly LoadedModel[];
+  /** It writes replies, so it can be the default: others make vectors or scores. */
+  readonly chats: boolean;
   /** It answers where no model is named. */
   readonly isDefault: boolean;
   readonly local: LocalModel | null;
@@ -61,6 +63,7 @@ function rowOf(name: string, overview: ModelsOverview, downloads: readonly Downl
     size: local?.size || known?.size || loaded[0]?.size || 0,
     proposed: overview.proposed === name,
     loaded,
+    chats: [local, ...loaded].every((it) => (it?.task ?? "chat") === "chat"),
     isDefault: loaded.some((worker) => worker.default ?? worker === overview.loaded[0]),
     local,
     known,

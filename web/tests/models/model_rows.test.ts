@@ -51,6 +51,11 @@ describe("the rows of models", () => {
     expect(rows.map(({ isDefault }) => isDefault)).toEqual([false, true]);
   });
 
+  it("say which models write replies, by their files or their workers", () => {
+    const rows = modelRows(overview({ here: [local("a", "good"), { ...local("b", "good"), task: "embed" }], loaded: [{ ...worker("c"), task: "rerank" }] }), []);
+    expect(Object.fromEntries(rows.map(({ name, chats }) => [name, chats]))).toEqual({ a: true, b: false, c: false });
+  });
+
   it("are found by words of what they say, in any order", () => {
     const [row] = modelRows(overview({ available: [known("qwen", "good")] }), []);
     expect(["", "qw", "mit german", "GERMAN qwen"].every((filter) => matchesFilter(row!, filter))).toBe(true);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from duologue.engines.llama.encoder_plan import EncoderPlan
 from duologue.engines.llama.generation import ModelFacts
 from duologue.engines.llama.memory_plan import LlamaOptions, Plan
 from duologue.engines.llama.request import FIELDS, sampling_defaults
@@ -49,6 +50,26 @@ def llama_card(
         thoughts=template.thoughts,
         warnings=warnings,
         adapters=tuple(file_stem(Path(path)) for path in options.loras),
+    )
+
+
+def encoder_card(
+    header: GgufHeader, options: LlamaOptions, sizes: EncoderPlan, context: int, dimensions: int
+) -> ModelCard:
+    """The card of an embedding model or a reranker."""
+    return ModelCard(
+        name=options.name or model_name(header.path),
+        engine="llama",
+        context=context,
+        trained_context=header.trained_context,
+        slots=sizes.sizes.slots,
+        parameters=header.parameters,
+        size=header.size,
+        description=", ".join(filter(None, (header.name, _millions(header.parameters), header.quantisation))),
+        outputs=(),
+        verbs=("rerank",) if sizes.pooling == "rank" else ("embed",),
+        warnings=sizes.warnings,
+        dimensions=dimensions,
     )
 
 

@@ -29,6 +29,7 @@ from duologue.engines.contracts import FillTokens, Generation, GenerationEnded, 
 from duologue.engines.devices import parse_device, require_card
 from duologue.engines.hardware import machine_limits
 from duologue.engines.llama.card import llama_card
+from duologue.engines.llama.encoder import LlamaEncoder, load_encoder
 from duologue.engines.llama.generation import (
     NEVER_FIRST,
     OnChunk,
@@ -89,13 +90,24 @@ KNOWN_FORMATS = 256
 
 
 async def load(options: Mapping[str, object]) -> LlamaEngine:
-    """Load the model named by `options` (see `LlamaOptions`). Raises StartFailed with a sentence."""
+    """As `load_model`, of a chat model."""
+    engine = await load_model(options)
+    if isinstance(engine, LlamaEncoder):
+        await engine.close()
+        raise StartFailed(f"The model {engine.card.name} writes no text. Name a chat model.")
+    return engine
+
+
+async def load_model(options: Mapping[str, object]) -> LlamaEngine | LlamaEncoder:
+    """Load the model named by `options` (see `LlamaOptions`), for what it is for. Raises StartFailed with a sentence."""
     if not options.get("model"):
         options = {**options, "model": str(bundled_model()), "bundled": True}
     settings = parse_options(options)
     # One thread for loading, and later for the HTTP client. The generations have a lane of their own.
     lane = ThreadLane(1)
     header = await lane.run(_read_header, settings)
+    if header.task(settings.pooling) != "chat" or (header.encodes and settings.pooling):
+        return await load_encoder(settings, lane, header)
     # Its process starts while the model is loaded.
     template = TemplateRenderer(
         header.template or CHATML, bos=header.bos, eos=header.eos, special=header.special

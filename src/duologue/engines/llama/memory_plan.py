@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from duologue.engines.hardware import MachineLimits
 from duologue.errors import StartFailed
-from duologue.models.gguf.header import GgufHeader
+from duologue.models.gguf.header import GgufHeader, Pooling
 from duologue.models.gguf.projector import Projector
 
 SMALL = 100_000_000
@@ -66,6 +66,8 @@ class LlamaOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """The most tokens that are guessed at a time; None: as the library does."""
     loras: dict[str, float] = {}
     """LoRA adapters: GGUF files, each with the scale it has where a request says nothing."""
+    pooling: Pooling | None = None
+    """How a model makes vectors (`mean`, `cls`, `last`) or scores (`rank`); `none`: it chats; None: as its file says."""
     log: int = 1
     """How much the library writes to standard error: 1 errors, 2 warnings, 3 all."""
 

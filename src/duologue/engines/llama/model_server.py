@@ -13,6 +13,7 @@ from typing import Any
 
 from duologue.engines import load_progress
 from duologue.engines.devices import parse_device
+from duologue.engines.llama.encoder_plan import EncoderPlan
 from duologue.engines.llama.library import close_to_others, load_library, place_on
 from duologue.engines.llama.memory_plan import LlamaOptions, Plan, Speculative
 from duologue.errors import StartFailed
@@ -54,8 +55,10 @@ def start_server(
     sizes: Plan,
     key: str,
     cards: Sequence[Card],
+    encoder: EncoderPlan | None = None,
 ) -> Any:
-    """The library's server with the model in it, on its device among `cards`. Raises StartFailed."""
+    """The library's server with the model in it, on its device among `cards`; `encoder`: it makes vectors or scores. Raises
+    StartFailed."""
     xllamacpp = load_library()
     try:
         params = xllamacpp.CommonParams()
@@ -66,7 +69,9 @@ def start_server(
             params.n_ubatch = max(params.n_ubatch, MEDIA_BATCH)
             params.n_threads_http = HTTP_THREADS + 1 + 2 * sizes.slots
             params.endpoint_slots = True  # it tells when a slot is free
-        if options.speculative is not None:
+        if encoder is not None:
+            use_pooling(params, encoder)
+        elif options.speculative is not None:
             use_speculation(params.speculative, options.speculative, options)
         use_adapters(params, options.loras)
         place_on(params, parse_device(options.device), cards)
@@ -91,6 +96,19 @@ def use_projector(params: Any, path: Path, *, gpu: bool = True) -> None:
         # by one the others get a token after each, and a processor is no slower for it.
         with contextlib.suppress(AttributeError):  # older libraries encode one by one
             params.mtmd_batch_max_tokens = 1
+
+
+def use_pooling(params: Any, encoder: EncoderPlan) -> None:
+    """Make vectors or scores of texts, in `params`, the library's settings."""
+    library = load_library()
+    params.embedding = True
+    params.pooling_type = getattr(library.llama_pooling_type, f"LLAMA_POOLING_TYPE_{encoder.pooling.upper()}")
+    params.n_parallel = encoder.together
+    params.n_ctx = encoder.sizes.context * encoder.together
+    params.n_batch = params.n_ubatch = encoder.batch
+    # Without it, reading a long text at once takes memory by the square of its length.
+    params.flash_attn_type = library.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_AUTO
+    params.cache_ram_mib = 0
 
 
 def use_speculation(params: Any, kind: Speculative, options: LlamaOptions) -> None:

@@ -1,6 +1,6 @@
 """Any OpenAI-compatible server as a chat engine: vLLM, SGLang, Ollama, LM Studio, llama.cpp, or another Duologue.
 
-Loaded by `registry`. `upstream_connection` has the connection, `request` makes what is sent, `stream` parses what comes back, `known_model` asks what the model can do. An upstream that is
+Its models may make vectors or scores as well. Loaded by `registry`. `upstream_connection` has the connection, `request` makes what is sent, `stream` parses what comes back, `known_model` asks what the model can do. An upstream that is
 down when the server starts does not prevent the start; requests then report what is wrong, and it is asked again.
 """
 
@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from duologue.engines.embedding_contracts import ScoreBatch, VectorBatch
 from duologue.engines.openai_remote.known_model import KnownModel, ask, card_of, kind_said
 from duologue.engines.openai_remote.raw_text import NONE, check_format, reading_of
 from duologue.engines.openai_remote.refused_part import refused_part
@@ -45,12 +46,14 @@ from duologue.engines.openai_remote.upstream_connection import (
     Upstream,
 )
 from duologue.engines.openai_remote.upstream_tokens import TokenBiases, UpstreamTokens
+from duologue.engines.openai_remote.vectors.remote_vectors import embedded, ranked
 from duologue.engines.options import read_options
 from duologue.errors import BadRequest, Problem, StartFailed
 from duologue.notifier import Notifier
 from duologue.text.toolcalls.any_family import any_family
 from duologue.threads import encoding
 from duologue.values.audio import SPOKEN_RATE
+from duologue.values.embeddings.vectors import EmbeddingRequest, RerankRequest
 from duologue.values.events import Event, Failed, Started
 from duologue.values.questions.asked import DetokenizeTokens, TokenizeText
 from duologue.values.questions.told import Tokenized
@@ -168,6 +171,20 @@ class RemoteEngine:
 
     async def _asked_model(self, named: str) -> str:
         return named or self._known.model.name or await self._upstream.first_model()
+
+    async def embed(self, slot: int, request: EmbeddingRequest) -> AsyncGenerator[VectorBatch]:
+        """See `embedding_contracts.EmbeddingEngine`. Whether the model makes vectors, its server decides."""
+        name = await self._asked_model(request.upstream_model)
+        async with aclosing(embedded(self._upstream, name, request)) as batches:
+            async for batch in batches:
+                yield batch
+
+    async def rerank(self, slot: int, request: RerankRequest) -> AsyncGenerator[ScoreBatch]:
+        """See `embedding_contracts.RerankEngine`, as `embed`."""
+        name = await self._asked_model(request.upstream_model)
+        async with aclosing(ranked(self._upstream, name, request)) as batches:
+            async for batch in batches:
+                yield batch
 
     async def close(self) -> None:
         await self._upstream.close()

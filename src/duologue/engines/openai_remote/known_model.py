@@ -96,6 +96,18 @@ def card_of(options: RemoteOptions, known: KnownModel) -> ModelCard:
     """The card of the model, by the settings first and its server second."""
     model, kind = known.model, server_kind(known.kind)
     host = _host(options) or "upstream"
+    if model.task != "chat":
+        return ModelCard(
+            name=options.name or model.name or host,
+            engine="remote",
+            context=options.context or model.context or 0,
+            slots=options.slots,
+            description=f"{model.name} at {host}",
+            outputs=(),
+            verbs=(model.task,),
+            warnings=known.warnings,
+            device="cpu",
+        )
     told = model.modalities if options.modalities is None else ("text", *options.modalities)
     return ModelCard(
         name=options.name or model.name or host,

@@ -35,12 +35,15 @@ LONGEST_LIST = 8 * 1024 * 1024
 """Bytes of a list of models that are read; the longest known list has one."""
 LONGEST_DETAIL = 4 * 1024 * 1024
 """Bytes of what a server says elsewhere about its models."""
+WHOLE = ("/embeddings", "/rerank")
+"""Paths whose answers are no streams."""
 UNREACHABLE = "upstream_unreachable"
 OVERFLOWS = (
     *("context_length_exceeded", "maximum context length", "exceeds the available context"),
     *("context window", "exceed_context_size", "prompt is too long", "model's context length"),
+    *("max context size", "too large to process", "tokens, but the model", "must have less than"),
 )
-"""What servers say of a prompt that is too long; few have a code for it."""
+"""What servers say of a prompt, or an input of an embedding model, that is too long; few have a code for it."""
 sleep = anyio.sleep
 
 
@@ -136,6 +139,20 @@ class Upstream:
             with anyio.CancelScope(shield=True):
                 await response.aclose()
 
+    async def answer(self, path: str, body: bytes, largest: int) -> bytes:
+        """The whole answer to a request under the server's URL, of at most so many bytes. Raises Problem."""
+        response = await self._begun(body, path)
+        try:
+            with anyio.fail_after(self._patience.first):
+                return await read_beginning(response, largest)
+        except TimeoutError as error:
+            raise self._silent(self._patience.first) from error
+        except (httpx.HTTPError, OSError) as error:
+            raise self.failed("broke the connection") from error
+        finally:
+            with anyio.CancelScope(shield=True):
+                await response.aclose()
+
     async def _begun(self, body: bytes, path: str) -> httpx.Response:
         """A response with status 200, after as many tries as it takes and `retry` allows."""
         waited = 0.0
@@ -157,7 +174,10 @@ class Upstream:
             "POST",
             f"{self._base}{path}",
             content=body,
-            headers={"Content-Type": "application/json", "Accept": "text/event-stream"},
+            headers={
+                "Content-Type": "application/json",
+                "Accept": "application/json" if path in WHOLE else "text/event-stream",
+            },
             timeout=httpx.Timeout(None, connect=patience.connect),
         )
         try:

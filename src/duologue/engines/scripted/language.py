@@ -4,7 +4,7 @@ It ships with the package and runs the whole system without a model: tests, exam
 Text is its own tokens (one a byte). It answers the last user message, or a prompt without a template, whose script is read by `script`.
 
 With `kind: chat` in its options it is a chat engine instead of a prompt engine; `modalities` are then what it takes. With
-`duplex` it is an omni engine (`omni.py`).
+`kind: embedding` or `kind: reranker` it makes vectors or scores (`hashed_vectors.py`), with `duplex` it is an omni engine (`omni.py`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from duologue.engines.choice_contracts import check_tokens
-from duologue.engines.contracts import Generation, GenerationEnded, LanguageEngine, Piece
+from duologue.engines.contracts import Generation, GenerationEnded, Piece
+from duologue.engines.embedding_contracts import ModelEngine
+from duologue.engines.scripted.hashed_vectors import CONTEXT as HASHED_CONTEXT
+from duologue.engines.scripted.hashed_vectors import DIMENSIONS, KINDS, HashedVectors
 from duologue.engines.scripted.script import (
     THOUGHT_BEGINS,
     ScriptStep,
@@ -228,9 +231,9 @@ class ScriptedChatEngine:
         """Nothing to free."""
 
 
-async def load(options: dict[str, Any]) -> LanguageEngine:
-    """The scripted engine. Options: name, slots, context, kind (prompt or chat), modalities (of a chat engine), duplex and what
-    `omni.DuplexScript` has."""
+async def load(options: dict[str, Any]) -> ModelEngine:
+    """The scripted engine. Options: name, slots, context, kind (prompt, chat, embedding or reranker), dimensions (of an embedding
+    model), modalities (of a chat engine), duplex and what `omni.DuplexScript` has."""
     name = str(options.get("name") or "scripted")
     slots = int(options.get("slots") or SLOTS)
     if options.get("duplex"):
@@ -238,6 +241,14 @@ async def load(options: dict[str, Any]) -> LanguageEngine:
         from duologue.engines.scripted.omni import load_omni
 
         return load_omni(name, slots, int(options.get("context") or CONTEXT), options)
+    if (task := KINDS.get(options.get("kind"))) is not None:
+        return HashedVectors(
+            name,
+            task,
+            slots,
+            dimensions=int(options.get("dimensions") or DIMENSIONS),
+            context=int(options.get("context") or HASHED_CONTEXT),
+        )
     if options.get("kind") == "chat":
         return ScriptedChatEngine(name, slots, options.get("modalities") or ("text",))
     return ScriptedEngine(name, slots, int(options.get("context") or CONTEXT))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 
 import anyio
 
@@ -54,6 +55,20 @@ async def sample(history: MetricsHistory, pool: Pool) -> None:
         await anyio.sleep_until(due)
         running = sum(pool.scheduler.busy(worker) for worker in pool.workers)
         history.close(time.time(), running, len(pool.scheduler.entries()))
+
+
+def vector_observer(history: MetricsHistory) -> Callable[[str, Done | Failed], None]:
+    """Records the end of each embedding or rerank request, here and in `history`; its kind is its stage."""
+
+    def observe(kind: str, event: Done | Failed) -> None:
+        history.ended(failed=isinstance(event, Failed))
+        if isinstance(event, Done) and event.finish != "cancelled":
+            metrics = telemetry.metrics()
+            metrics.queue_waited(event.timings.queue / 1000)
+            metrics.stage_took(kind, event.timings.prefill / 1000)
+            metrics.tokens_counted(input=event.usage.input)
+
+    return observe
 
 
 def measure_turn(turn: TurnFigures) -> None:

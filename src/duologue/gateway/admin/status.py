@@ -35,6 +35,10 @@ IN_DUPLEX, IN_CALL = "duplex_active", "busy_voice"
 work of the voice."""
 PAUSED = "duplex_paused"
 """The status of a worker that a paused session has whole, because its model holds the call by itself."""
+NO_CHAT_MODEL = (
+    "No model that writes replies is loaded. Load one on the models page, or restart the server with one."
+)
+"""The sentence where there are only models that make vectors or scores."""
 BUILD_HEADER = "Duologue-Build"
 """The header in which a page sends its build."""
 
@@ -188,6 +192,8 @@ def models_view(
     """What the page knows of models: the state of the default one, every model, and their aliases."""
     rows = model_rows(pool, default, coming)
     state, detail = ("loading", loading_message(default)) if default in coming else model_state(pool)
+    if not rows:
+        state, detail = "empty", NO_CHAT_MODEL if pool.cards() else NO_MODEL
     return {
         "state": state,
         "detail": detail,
@@ -199,9 +205,9 @@ def models_view(
 
 
 def model_rows(pool: Pool, default: str, coming: Sequence[str]) -> list[dict[str, Any]]:
-    """Every model, the default first: those of the pool, and those that the start of the server is still to load (`coming`), one of
+    """Every model that chats, the default first: those of the pool, and those that the start of the server is still to load (`coming`), one of
     which may be the `default` that was chosen."""
-    rows = [model_row(card) | card_state(pool, card) for card in pool.cards()]
+    rows = [model_row(card) | card_state(pool, card) for card in pool.cards() if card.chats]
     known = {row["name"] for row in rows}
     unknown = {"state": "loading", "detail": "", "progress": None}
     rows += [model_row(ModelCard(name, "", 0)) | unknown for name in coming if name not in known]

@@ -142,6 +142,7 @@ def _add_remembered(
     async def choose_default(body: DefaultBody, request: Request) -> dict[str, Any]:
         """A loaded model; its alias will do. Kept over a restart, as long as the settings name the same models."""
         card = models.resolve(body.name)
+        models.require(card, "chat")
         await remembered.choose_default(card.name, user_of(request))
         return {"default": card.name}
 

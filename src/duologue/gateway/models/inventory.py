@@ -96,6 +96,7 @@ def _file_row(
         "trained_context": 0,
         "fit": None,
         "modalities": ["text"],
+        "task": "chat",
         "bundled": bundled,
         "loaded": users.get(path.resolve(), []),
         "problem": None,
@@ -112,6 +113,7 @@ def _file_row(
         "quantisation": header.quantisation,
         "trained_context": header.trained_context,
         "modalities": ["text", *(projector.modalities if projector else ())],
+        "task": header.task(),
         "fit": _fit(name, header, hardware, projector.size if projector else 0) if hardware else None,
     }
 
@@ -166,6 +168,7 @@ def _loaded_row(
         "context": card.context if card else 0,
         "size": card.size if card else 0,
         "modalities": list(card.modalities) if card else ["text"],
+        "task": status.purpose,
         "removable": status.added or len(pool.workers) > 1,
         "default": status.queue == default,
         "remembered": remembered.has_worker(status.worker),

@@ -104,6 +104,11 @@ class Load:
         self._status = status
         self._notifier = Notifier()
 
+    @property
+    def chats(self) -> bool:
+        """Whether its model writes replies: no other one can be the default."""
+        return self._status.chats
+
     async def steps(self) -> AsyncGenerator[LoadState]:
         """The current step and every later one; a slow reader misses intermediate ones. The last has `ended`."""
         sent: LoadState | None = None
@@ -373,7 +378,7 @@ class Loader:
                     await self._remembered.failed(load.remembered, problem)
                 elif step.ended:
                     await self._remembered.ready(load.remembered)
-                    if load.request.default:
+                    if load.request.default and load.chats:
                         await self._remembered.choose_default(load.name, load.request.user)
                 load.move(step)
                 if not step.ended:

@@ -14,7 +14,7 @@ from duologue.gateway.models.requested.alias_patterns import best_pattern, is_pa
 from duologue.gateway.scheduling.scheduler import NO_MODEL
 from duologue.models.model_names import KnownName, find_similar
 from duologue.values.fitting import refused
-from duologue.values.requests import ChatRequest, ModelCard, unable
+from duologue.values.requests import ChatRequest, ModelCard, Task, unable
 from duologue.wire.validation_errors import shortened
 
 NAMED = 30
@@ -99,6 +99,47 @@ class ModelRegistry:
         more = f" and {len(known) - NAMED} more" if len(known) > NAMED else ""
         raise ModelNotFound(f"{reason}. Known: {', '.join(known[:NAMED])}{more}.", param="model")
 
+    def of_task(self, task: Task) -> ModelCard:
+        """The model for such work where the request names none: the default chat model, or the first that can. Raises Unsupported
+        where none does, and as `resolve`."""
+        if task == "chat":
+            return self.resolve("")
+        card = next((card for card in self.cards() if task in card.verbs), None)
+        if card is None:
+            self.require(self.resolve(""), task)
+            raise Unsupported(f"Name the model: none is known that {_DOES[task]}.", param="model")
+        return card
+
+    def require(self, card: ModelCard, task: Task) -> None:
+        """Raises Unsupported, with the names of models that can, where the model of `card` is not for such work."""
+        if card.may(task):
+            return
+        able = [
+            other.name for other in self.cards() if (other.chats if task == "chat" else task in other.verbs)
+        ]
+        raise Unsupported(unfit(card, task, able), param="model")
+
+
+_DOES: dict[Task, str] = {
+    "chat": "writes replies",
+    "embed": "turns texts into vectors",
+    "rerank": "scores documents for a query",
+}
+_IS: dict[Task, str] = {
+    "chat": "a chat model",
+    "embed": "an embedding model",
+    "rerank": "a reranker",
+}
+
+
+def unfit(card: ModelCard, task: Task, able: Sequence[str]) -> str:
+    """The sentence for work that a model is not for; `able`: the models that can."""
+    more = f" and {len(able) - NAMED} more" if len(able) > NAMED else ""
+    others = (
+        f"Choose another: {', '.join(able[:NAMED])}{more}." if able else f"None that {_DOES[task]} is loaded."
+    )
+    return f"The model {card.name} is {_IS[card.task]}, not one that {_DOES[task]}. {others}"
+
 
 def admit(card: ModelCard, request: ChatRequest, *, hears: bool = False) -> ChatRequest:
     """The request, addressed to the card's model. `hears`: sound is written down for models that take none.
@@ -106,6 +147,11 @@ def admit(card: ModelCard, request: ChatRequest, *, hears: bool = False) -> Chat
     Raises Unsupported, naming the field, when the model cannot do what the request needs: a refusal before the queue is better
     than a reply that silently lacks it. The abilities of a model that is still loading are unknown; its worker will check.
     """
+    if not card.chats:
+        raise Unsupported(
+            f"The model {card.name} writes no replies: it is for vectors or scores. Choose a chat model.",
+            param="model",
+        )
     # What the models of a connected server take is known before its worker is ready.
     known = bool(card.context or card.verbs)
     lack = refused(card, request, hears=hears) if known or card.upstream else None

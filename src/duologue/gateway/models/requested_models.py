@@ -16,7 +16,7 @@ from duologue.gateway.models.requested.inline_loads import InlineLoads
 from duologue.gateway.scheduling.scheduler import unloaded_message
 from duologue.models.model_names import KnownName, find_similar
 from duologue.threads import disk_io
-from duologue.values.requests import ModelCard
+from duologue.values.requests import ModelCard, Task
 from duologue.wire.validation_errors import shortened
 
 
@@ -36,15 +36,17 @@ class RequestedModels:
         self._loads = loads
         self._may_load = may_load
 
-    async def card(self, name: str, user: str) -> ModelCard:
-        """The card of the model that `user` asks for; an empty name is the default model. Waits while that model is loaded for this
-        request, which may take minutes.
+    async def card(self, name: str, user: str, *, task: Task = "chat") -> ModelCard:
+        """The card of the model that `user` asks for; an empty name is the default model, or the first for this task. Waits while that
+        model is loaded for this request, which may take minutes.
 
-        Raises ModelNotFound with the known names, Unavailable while no model is loaded, and what loading raises.
+        Raises ModelNotFound with the known names, Unavailable while no model is loaded, Unsupported for a model that is not for
+        this task, and what loading raises.
         """
-        card = self.loaded(name)
+        card = self.loaded(name) if name or task == "chat" else self._models.of_task(task)
         if card is None:
             card = await self._other(name, user)
+        self._models.require(card, task)
         if self._loads is not None:
             self._loads.note(card.name)
         return card

@@ -55,7 +55,7 @@ def router(names: OllamaNames, embedder: Embedder | None) -> APIRouter:
         if embedder is None:
             raise Unsupported("This server makes no embeddings.", param="model")
         user = user_of(request)
-        card = await names.card(model, user)
+        card = await names.card(model, user, task="embed")
         return await embedder.embed(
             card, inputs, user=user, request_id=request_id_of(request.scope), dimensions=most
         )

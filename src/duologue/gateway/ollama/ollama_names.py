@@ -12,7 +12,7 @@ from duologue.gateway.models.available import AvailableModels
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.models.requested_models import RequestedModels
 from duologue.threads import disk_io
-from duologue.values.requests import ModelCard
+from duologue.values.requests import ModelCard, Task
 from duologue.wire.ollama.ollama_models import downloadable, file_name, untagged
 
 
@@ -22,9 +22,9 @@ class OllamaNames:
     def __init__(self, models: ModelRegistry, requested: RequestedModels, available: AvailableModels) -> None:
         self._models, self._requested, self._available = models, requested, available
 
-    async def card(self, name: str, user: str) -> ModelCard:
+    async def card(self, name: str, user: str, *, task: Task = "chat") -> ModelCard:
         """The card of the model that `user` asks for. Raises as `RequestedModels.card`."""
-        return await self._requested.card(await self.own(name), user)
+        return await self._requested.card(await self.own(name), user, task=task)
 
     async def own(self, name: str) -> str:
         """This server's name of a model that is loaded or can be; the same name where there is none."""

@@ -14,6 +14,8 @@ OVERDUE = 15.0
 """The remaining seconds of work that has already taken longer than expected."""
 BASES: Mapping[str, float] = {
     "chat": 15.0,
+    "embed": 2.0,
+    "rerank": 2.0,
     "voice": 5.0,
     "call": 180.0,
     "audio_duplex": 120.0,
@@ -23,7 +25,7 @@ BASES: Mapping[str, float] = {
     "clip": 20.0,
     "batch": 15.0,
 }
-"""The expected seconds of each kind until enough were measured. `chat`, `voice` (a reply in a call) and `batch` (a line of one) take slots of a model, the others
+"""The expected seconds of each kind until enough were measured. `chat`, `voice` (a reply in a call), `batch` (a line of one), `embed` and `rerank` take slots of a model, the others
 seats of the voice worker, or where a model holds its calls by itself a worker of it."""
 
 

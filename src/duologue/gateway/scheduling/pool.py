@@ -40,6 +40,7 @@ from duologue.gateway.workers.keeper import WorkerKeeper
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.notifier import Notifier
 from duologue.threads import Refusal
+from duologue.values.embeddings.vectors import EmbeddingRequest, RerankRequest
 from duologue.values.events import STOPPING, Failed
 from duologue.values.questions.asked import CountPrompt, Question, RenderChat, UseTemplate
 from duologue.values.questions.told import Answer, Counted
@@ -60,6 +61,7 @@ TOO_MANY_ASKS = Refusal(
     "Answering other questions took too long. Try again in a moment.",
 )
 A = TypeVar("A", bound=Answer)
+Asked = TypeVar("Asked", ChatRequest, EmbeddingRequest, RerankRequest)
 
 
 class Pool:
@@ -101,6 +103,7 @@ class Pool:
         self._tasks: anyio.abc.TaskGroup | None = None
         for number, load_spec in enumerate(load_specs):
             self._enrol(load_spec, port + number)
+        self._order()
 
     # ---- leases
 
@@ -226,7 +229,11 @@ class Pool:
             )
 
         # In the order in which they were added, except for the preferred model.
-        views = sorted((keeper.status for keeper in self._keepers.values()), key=is_other)
+        # Those that do not chat are nobody's default.
+        views = sorted(
+            (keeper.status for keeper in self._keepers.values()),
+            key=lambda status: (not status.chats, is_other(status)),
+        )
         self.workers = {status.worker: status for status in views}
 
     async def retire(self, name: str, grace: float = math.inf) -> None:
@@ -453,21 +460,22 @@ class Pool:
                 assert connection is not None
             lease.apply(command, connection)
 
-    def addressed(self, request: ChatRequest) -> ChatRequest:
+    def addressed(self, request: Asked) -> Asked:
         """The request with what the model's server calls it, where that differs from what clients do."""
         served = self.served().find(request.model)
         if served is None:
             return request
-        request = self.tuning.applied(request, served.queue, served.card)
+        if isinstance(request, ChatRequest):
+            request = self.tuning.applied(request, served.queue, served.card)  # type: ignore[assignment]
         if not served.upstream_model:
             return request
-        return msgspec.structs.replace(
-            request,
-            model=served.card.name,
-            upstream_model=served.upstream_model,
-            upstream_format=served.upstream_format,
-            upstream_preset=served.upstream_preset,
-        )
+        fields: dict[str, object] = {"model": served.card.name, "upstream_model": served.upstream_model}
+        if isinstance(request, ChatRequest):
+            fields |= {
+                "upstream_format": served.upstream_format,
+                "upstream_preset": served.upstream_preset,
+            }
+        return msgspec.structs.replace(request, **fields)
 
     def _queue_of(self, model: str) -> str:
         """The scheduler's line for a model; the name itself for one that nobody serves."""

@@ -44,7 +44,8 @@ class ServedModels:
         connected = list(self._connected(status for status in workers if status.upstream))
         models = (*loaded.values(), *connected)
         default = self._names.get(preferred)
-        self.all = tuple(sorted(models, key=lambda model: model is not default)) if default else models
+        # What does not chat is the default only where nothing does.
+        self.all = tuple(sorted(models, key=lambda model: (not model.card.chats, model is not default)))
         self.cards = tuple(model.card for model in self.all)
 
     def find(self, name: str) -> ServedModel | None:
@@ -67,6 +68,19 @@ class ServedModels:
 def _card(model: UpstreamModel, name: str, status: WorkerStatus) -> ModelCard:
     """What the worker's engine can do with any model, less what the server says that this one cannot."""
     card = status.card or ModelCard(status.upstream, status.engine, 0)
+    if model.task != "chat":
+        return ModelCard(
+            name,
+            card.engine,
+            model.context or 0,
+            slots=card.slots,
+            description=f"{model.name} at {status.upstream}",
+            outputs=(),
+            verbs=(model.task,),
+            warnings=(status.warning,) if status.warning else (),
+            device=card.device,
+            upstream=status.upstream,
+        )
     no_tools = model.tools is False
     # While the worker starts, nobody knows what its engine passes on.
     untold = MEDIA if status.card is None else card.untold
@@ -90,6 +104,7 @@ def _loaded(workers: Iterable[WorkerStatus]) -> dict[str, ServedModel]:
     models: dict[str, ServedModel] = {}
     for status in workers:
         if status.model not in models or status.card is not None:
-            card = status.card or ModelCard(status.model, status.engine, 0)
+            verbs = () if status.task == "chat" else (status.task,)
+            card = status.card or ModelCard(status.model, status.engine, 0, verbs=verbs)
             models[status.model] = ServedModel(card, status.queue)
     return models

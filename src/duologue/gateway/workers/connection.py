@@ -27,6 +27,7 @@ from duologue.values.call_events import (
     CallSetup,
     MicrophoneAudio,
 )
+from duologue.values.embeddings.vectors import EmbeddingRequest, RerankRequest
 from duologue.values.events import WORKER_LOST, Done, Event, Failed
 from duologue.values.questions.asked import Question
 from duologue.values.questions.told import Answer
@@ -52,7 +53,9 @@ FRAMES_WAITING = 16
 """The same before frames are dropped, each of which may have megabytes."""
 SOUND = MicrophoneAudio | CallChunk | CallFrame
 
-Work = ChatRequest | CallSetup | SpeechRequest | TranscriptionRequest | ClipRequest
+ModelWork = ChatRequest | EmbeddingRequest | RerankRequest
+"""What a slot of a model can run."""
+Work = ModelWork | CallSetup | SpeechRequest | TranscriptionRequest | ClipRequest
 """What a slot of a model or a seat of the voice worker can run."""
 Item = Event | CallEvent
 
@@ -254,7 +257,7 @@ class WorkerConnection:
             stream.deliver((self._refusal,))
             stream.close()
             return stream
-        if isinstance(request, ChatRequest):
+        if isinstance(request, ModelWork):
             outbox = self._post(number, worker_protocol.Begin(number, slot, request, request_id))
         else:
             outbox = self._post(number, worker_protocol.Open(number, slot, request, request_id))

@@ -58,6 +58,7 @@ class WorkerKeeper:
             load_spec.engine,
             load_spec.device,
             upstream=load_spec.upstream,
+            task=load_spec.task,
         )
         self.connection: WorkerConnection | None = None
         """The connection to the running process; None as soon as the worker is lost."""

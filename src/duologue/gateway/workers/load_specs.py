@@ -25,6 +25,7 @@ from duologue.models.gguf.header import GgufHeader
 from duologue.models.placement import AUTO, CPU, Card, ModelToPlace, PlacedModel, devices_of_copies, place
 from duologue.models.projectors import find_projector
 from duologue.models.voice_packs import ENGINE, VoicePack
+from duologue.values.requests import Task
 from duologue.wire.worker_protocol import LoadSpec
 
 log = logging.getLogger(__name__)
@@ -38,6 +39,8 @@ LIBRARIES = {
 """The libraries of the bundled engines."""
 
 
+SCRIPTED_TASKS: dict[object, Task] = {"embedding": "embed", "reranker": "rerank"}
+"""`kind` in the options of the scripted engine, where it does not chat."""
 CACHE = "cache"
 """The folder within the data folder for what engines compute once. Removing it loses no data."""
 
@@ -174,6 +177,7 @@ def load_spec(entry: WorkerEntry, settings: Settings) -> LoadSpec:
     """The load spec of one worker. Raises StartFailed."""
     options = dict(entry.engine_options())
     name = str(options.pop("name", "") or "")
+    task: Task = "chat"
     if entry.engine == "llama":
         bundled = not entry.model
         path = (
@@ -183,6 +187,7 @@ def load_spec(entry: WorkerEntry, settings: Settings) -> LoadSpec:
         )
         found = header.read(path)
         find_projector(found, entry.mmproj)
+        task = found.task(next((known for known in header.POOLING if known == options.get("pooling")), None))
         options |= {"model": str(path), "bundled": bundled}
         if entry.loras:
             try:
@@ -203,7 +208,9 @@ def load_spec(entry: WorkerEntry, settings: Settings) -> LoadSpec:
         name = name or Path(entry.model or entry.engine).name
     else:
         name = name or entry.engine
+        task = SCRIPTED_TASKS.get(options.get("kind"), "chat")
     device = str(options.get("device") or entry.device)
+    python = interpreter_of(entry)
     return LoadSpec(
-        entry.name, entry.engine, name, options, device, python=interpreter_of(entry), preset=entry.preset
+        entry.name, entry.engine, name, options, device, python=python, preset=entry.preset, task=task
     )

@@ -6,7 +6,7 @@ import re
 
 from msgspec import Struct
 
-from duologue.values.requests import ModelCard, UpstreamModel
+from duologue.values.requests import ModelCard, Task, UpstreamModel
 from duologue.values.speech import SpeechCard
 
 
@@ -46,6 +46,18 @@ class WorkerStatus(Struct):
     """The models of the connected server."""
     warning: str = ""
     """What is wrong with the connected server, as last seen."""
+    task: Task = "chat"
+    """What its model is for, as far as that was known before it was loaded."""
+
+    @property
+    def chats(self) -> bool:
+        """Whether it has, or will have, a model that writes replies."""
+        return self.purpose == "chat"
+
+    @property
+    def purpose(self) -> Task:
+        """What its model is for, by the model itself once it is loaded."""
+        return self.task if self.card is None else self.card.task
 
     @property
     def runs_on(self) -> str:

@@ -12,12 +12,14 @@ import os
 import re
 from collections import Counter
 from pathlib import Path
+from typing import Literal
 
 from msgspec import Struct, structs
 
 from duologue.errors import StartFailed
 from duologue.models.gguf.reader import Metadata, TensorInfo, Unreadable, read_part
 from duologue.models.gguf.types import FILE_TYPES, TENSOR_TYPES
+from duologue.values.requests import Task
 
 SPLIT = re.compile(r"^(?P<stem>.*)-(?P<part>\d{5})-of-(?P<count>\d{5})\.gguf$")
 END_OF_TURN = (
@@ -28,20 +30,25 @@ END_OF_TURN = (
     "<|endofturn|>",
     "<|END_OF_TURN_TOKEN|>",
 )
-NOT_FOR_CHAT: dict[str, str] = {
+NOT_USABLE: dict[str, str] = {
     "clip": "is a projector (mmproj) for pictures or sound, not a language model. Name the model it belongs to.",
-    "bert": "is an embedding model; it cannot write text. Name a chat model.",
-    "modern-bert": "is an embedding model; it cannot write text. Name a chat model.",
-    "nomic-bert": "is an embedding model; it cannot write text. Name a chat model.",
-    "nomic-bert-moe": "is an embedding model; it cannot write text. Name a chat model.",
-    "jina-bert-v2": "is an embedding model; it cannot write text. Name a chat model.",
-    "jina-bert-v3": "is an embedding model; it cannot write text. Name a chat model.",
-    "gemma-embedding": "is an embedding model; it cannot write text. Name a chat model.",
-    "t5encoder": "is an encoder; it cannot write text. Name a chat model.",
+    "t5encoder": "is half of a model, an encoder without its use. Name a chat model or an embedding model.",
     "adapter": "is a LoRA adapter, not a model. Name the model it was made for.",
     "imatrix": "is an importance matrix, not a model. Name the model's own file.",
 }
-"""Architectures of GGUF files that cannot chat; the text ends a sentence that begins with the file's path."""
+"""Architectures of GGUF files that are no models; the text ends a sentence that begins with the file's path."""
+ENCODERS = frozenset(
+    {
+        *("bert", "modern-bert", "neo-bert", "eurobert", "nomic-bert", "nomic-bert-moe"),
+        *("jina-bert-v2", "jina-bert-v3", "gemma-embedding", "llama-embed"),
+    }
+)
+"""Architectures that read a text in both directions and cannot write one."""
+SCORE_LAYERS = frozenset({"cls.weight", "cls.output.weight"})
+Pooling = Literal["none", "mean", "cls", "last", "rank"]
+"""How the vectors of a text's tokens become one: not at all, their mean, the first or the last one; or a score of the text."""
+POOLING: tuple[Pooling, ...] = ("none", "mean", "cls", "last", "rank")
+"""By their numbers in files."""
 
 
 SPECIAL: dict[str, str] = {
@@ -84,12 +91,31 @@ class GgufHeader(Struct, frozen=True):
     cache_width: int = 0
     """Numbers in the key and value cache for one token, over all blocks."""
     parts: int = 1
+    pooling: Pooling | None = None
+    """None where the file says nothing of it, as those of chat models."""
+    scores: bool = False
+    """Whether it has a layer that makes scores of texts."""
+
+    @property
+    def encodes(self) -> bool:
+        """Whether it cannot write: it reads a text in both directions."""
+        return self.architecture in ENCODERS
+
+    def used_pooling(self, wished: Pooling | None = None) -> Pooling:
+        """How it makes vectors or scores, "none" for a model that chats; `wished` is what the settings say."""
+        said = wished or self.pooling or "none"
+        return "mean" if said == "none" and self.encodes else said
+
+    def task(self, wished: Pooling | None = None) -> Task:
+        """What it is for."""
+        pooling = self.used_pooling(wished)
+        return "chat" if pooling == "none" else "rerank" if pooling == "rank" else "embed"
 
 
 def read(path: Path) -> GgufHeader:
     """The header of the model at `path`; of all its parts when it is split and `path` names the first.
 
-    Raises StartFailed: missing, a folder, not GGUF, an unknown version, truncated, a part missing, or not a chat model.
+    Raises StartFailed: missing, a folder, not GGUF, an unknown version, truncated, a part missing, or no model.
     """
     paths = _parts(path)
     infos: list[TensorInfo] = []
@@ -103,7 +129,7 @@ def read(path: Path) -> GgufHeader:
     assert metadata is not None
     _check_split(path, metadata, len(paths))
     header = _header(path, metadata, infos, size)
-    _check_chat_model(header)
+    _check_model(header)
     return structs.replace(header, parts=len(paths))
 
 
@@ -184,8 +210,8 @@ def _check_split(path: Path, metadata: Metadata, parts: int) -> None:
         )
 
 
-def _check_chat_model(header: GgufHeader) -> None:
-    reason = NOT_FOR_CHAT.get(header.architecture)
+def _check_model(header: GgufHeader) -> None:
+    reason = NOT_USABLE.get(header.architecture)
     if reason is not None:
         raise StartFailed(f"{header.path} {reason}")
 
@@ -225,8 +251,15 @@ def _header(path: Path, metadata: Metadata, tensors: list[TensorInfo], size: int
         embedding=embedding,
         heads=max(heads, default=0),
         kv_heads=max(kv_heads, default=0),
-        cache_width=sum(kv_heads) * (key + value),
+        # An encoder reads a text at once, and keeps nothing of it.
+        cache_width=0 if architecture in ENCODERS else sum(kv_heads) * (key + value),
+        pooling=_pooling(metadata.integer(f"{architecture}.pooling_type", -1)),
+        scores=any(tensor.name in SCORE_LAYERS for tensor in tensors),
     )
+
+
+def _pooling(number: int) -> Pooling | None:
+    return POOLING[number] if 0 <= number < len(POOLING) else None
 
 
 def _end_of_turn(metadata: Metadata) -> str:

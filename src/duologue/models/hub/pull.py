@@ -23,7 +23,7 @@ from duologue.models.catalogue import (
     projector_name,
 )
 from duologue.models.fit import Hardware
-from duologue.models.gguf.header import NOT_FOR_CHAT, GgufHeader, read
+from duologue.models.gguf.header import NOT_USABLE, GgufHeader, read
 from duologue.models.gguf.projector import read_projector
 from duologue.models.hub.download import Source, Watch, check_disk, download
 from duologue.models.hub.http import HubConnection
@@ -110,7 +110,7 @@ def plan_download(connection: HubConnection, reference: Reference, hardware: Har
     if isinstance(reference, UrlReference):
         return _check_names(DownloadPlan(((reference.file, Source(reference.url, reference.file)),), 0))
     repository = describe(connection, reference)
-    _check_chat_model(repository)
+    _check_model(repository)
     variant = choose(repository, reference.variant, reference.expected, hardware)
     return _check_names(_plan_of(connection.hub, reference, repository, variant, hardware))
 
@@ -210,9 +210,9 @@ def _check_names(plan: DownloadPlan) -> DownloadPlan:
     return plan
 
 
-def _check_chat_model(repository: Repository) -> None:
-    """Raises BadRequest when the hub says that the model cannot chat: better before the download than after."""
-    reason = NOT_FOR_CHAT.get(repository.architecture)
+def _check_model(repository: Repository) -> None:
+    """Raises BadRequest when the hub says that it is no model: better before the download than after."""
+    reason = NOT_USABLE.get(repository.architecture)
     if reason is not None:
         raise BadRequest(f"{repository.name} {reason}", code="model_unusable")
 

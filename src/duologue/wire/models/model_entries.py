@@ -10,9 +10,11 @@ from typing import Any
 
 import msgspec
 
-from duologue.values.requests import ModelCard
+from duologue.values.requests import ModelCard, Task
 
 STRUCTURED = ("json_object", "json_schema", "grammar")
+TYPES: Mapping[Task, str] = {"chat": "llm", "embed": "embeddings", "rerank": "rerank"}
+"""What LM Studio calls a model for a task; OpenRouter calls what it gives so."""
 
 
 def model_entry(card: ModelCard, created: int, alias: str = "") -> dict[str, Any]:
@@ -28,7 +30,7 @@ def model_entry(card: ModelCard, created: int, alias: str = "") -> dict[str, Any
         "parent": None,
         "status": {"value": "loaded" if loaded else "loading"},
         "state": "loaded" if loaded else "not-loaded",
-        "type": "vlm" if "image" in card.modalities else "llm",
+        "type": TYPES[card.task] if not card.chats else "vlm" if "image" in card.modalities else "llm",
         "context_length": card.context,
         "max_model_len": card.context,
         "loaded_context_length": card.context,
@@ -50,7 +52,7 @@ def model_entry(card: ModelCard, created: int, alias: str = "") -> dict[str, Any
         "outputs": list(card.outputs),
         "architecture": {
             "input_modalities": list(card.modalities),
-            "output_modalities": list(card.outputs),
+            "output_modalities": list(card.outputs) if card.chats else [TYPES[card.task]],
         },
         "voices": list(card.voices),
         "clones": card.clones,
@@ -59,6 +61,7 @@ def model_entry(card: ModelCard, created: int, alias: str = "") -> dict[str, Any
         "defaults": dict(card.defaults),
         "tool_format": card.tool_format,
         "warnings": list(card.warnings),
+        "dimensions": card.dimensions,
     }
 
 
@@ -78,6 +81,8 @@ def unloaded_entry(name: str, created: int) -> dict[str, Any]:
 
 def capabilities(card: ModelCard) -> tuple[str, ...]:
     """What a model can do, in the words of other servers, and then in our own (`ModelCard.verbs`)."""
+    if not card.chats:
+        return (TYPES[card.task], *card.verbs) if card.task == "embed" else card.verbs
     words = ["chat", "completion"]
     for kind, word in (("image", "vision"), ("audio", "audio"), ("video", "video")):
         words += [word] if kind in card.modalities else []

@@ -19,6 +19,8 @@ export interface LoadedModel {
   readonly removable?: boolean;
   /** What it takes: "text", "image", "audio". */
   readonly modalities?: readonly string[];
+  /** "chat", "embed" or "rerank". */
+  readonly task?: string;
   /** It answers where no model is chosen. */
   readonly default?: boolean;
   /** The next start of the server loads it again. */
@@ -44,6 +46,8 @@ export interface LocalModel {
   readonly trained_context?: number;
   /** What it takes: "text", "image", "audio". */
   readonly modalities?: readonly string[];
+  /** "chat", "embed" or "rerank". */
+  readonly task?: string;
   readonly bundled?: boolean;
   /** Names of the workers that serve it. */
   readonly loaded?: readonly string[];

@@ -1,0 +1,1 @@
+"""Vectors and scores of models on other servers."""

@@ -1,0 +1,42 @@
+"""An answer that takes a while and is sent in one piece: its work ends when the client leaves.
+
+Used by routes that make something and have nothing to stream: embeddings and reranking.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from duologue.errors import Problem
+from duologue.http.error_responses import refuse, request_id_of
+from duologue.http.sse import while_connected
+
+log = logging.getLogger(__name__)
+
+
+class WholeAnswer(Response):
+    """Answers with the JSON that `work` gives, or with the error that it raises; a client that disconnects earlier cancels it."""
+
+    def __init__(self, work: Callable[[], Awaitable[bytes]]) -> None:
+        super().__init__()
+        self._work = work
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        outcome = await while_connected(receive, self._outcome)
+        if isinstance(outcome, bytes):
+            answer = Response(outcome, media_type="application/json", headers={"Cache-Control": "no-store"})
+            await answer(scope, receive, send)
+        elif outcome is not None:
+            if not isinstance(outcome, Problem):
+                log.error("request %s failed", request_id_of(scope), exc_info=outcome)
+            await refuse(scope, receive, send, outcome)
+
+    async def _outcome(self) -> bytes | Exception:
+        try:
+            return await self._work()
+        except Exception as error:  # noqa: BLE001 (the caller sends it to the client and logs it)
+            return error
