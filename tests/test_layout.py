@@ -163,7 +163,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
     },
     "engines": {
         "": set(),
-        "llama": {"", "asr", "templates"},
+        "llama": {"", "asr", "decoding", "templates"},
         "templates": {""},
         "decoding": {""},
         "huggingface": {"", "decoding", "templates"},
@@ -412,7 +412,7 @@ CONFINED: dict[str, tuple[str, ...]] = {
             "engines/openai_remote/reply_sound.py",
             "engines/llama/encoder.py",
             "engines/openai_remote/vectors/remote_vectors.py",
-            "engines/llama/media_tokenizer.py",
+            "engines/llama/prompt/media_tokenizer.py",
         ),
     ),
 }

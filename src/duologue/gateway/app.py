@@ -162,21 +162,7 @@ class Gateway:
         self.recordings = RecordingService(
             settings.recordings, settings.data / "recordings", is_temporary=self._is_temporary
         )
-        self.call_services = CallServices(
-            self.voice,
-            self.generate,
-            self.models,
-            settings=settings.voice,
-            limits=settings.limits,
-            conversations=self._open_call_turns,
-            read_ahead=self.generate.reading_ahead(generator.ahead),
-            observe=measure_turn,
-            speech=self.speech,
-            apps=self.apps,
-            recordings=self.recordings,
-            slots=self.pool,
-            video=self.video,
-        )
+        self.call_services = self._call_services(generator)
         self.duplex = duplex_socket.DuplexSessions(self.call_services, most=settings.limits.sockets_per_user)
         self.model_service = ModelService(
             settings,
@@ -194,6 +180,25 @@ class Gateway:
         self.service: Service | None = None
         self.tls: ssl.SSLContext | None = None
         self.app = self._application()
+
+    def _call_services(self, generator: Generator) -> CallServices:
+        """What calls need."""
+        settings = self.settings
+        return CallServices(
+            self.voice,
+            self.generate,
+            self.models,
+            settings=settings.voice,
+            limits=settings.limits,
+            conversations=self._open_call_turns,
+            read_ahead=self.generate.reading_ahead(generator.ahead),
+            observe=measure_turn,
+            speech=self.speech,
+            apps=self.apps,
+            recordings=self.recordings,
+            slots=self.pool,
+            video=self.video,
+        )
 
     def _features(self) -> dict[str, bool]:
         """What else users may do. A model that holds calls by itself needs no voice worker."""

@@ -25,9 +25,9 @@ from duologue.engines.contracts import Generation, GenerationEnded, Piece, Promp
 from duologue.engines.llama import engine as llama_module
 from duologue.engines.llama import model_server
 from duologue.engines.llama.engine import LlamaEngine, load
-from duologue.engines.llama.prompt_steps import STEP_SECONDS
+from duologue.engines.llama.prompt.prompt_steps import STEP_SECONDS
+from duologue.engines.llama.prompt.text_pieces import pieces
 from duologue.engines.llama.request import SEQUENCE_BREAKERS, generate_request, sampling_defaults
-from duologue.engines.llama.text_pieces import pieces
 from duologue.engines.templates.template_renderer import TemplateRenderer
 from duologue.errors import BadRequest, ContextExceeded, EngineFailed, StartFailed, Unavailable
 from duologue.models.gguf.header import read as read_header
@@ -265,8 +265,8 @@ class TestTokenize:
         )
         whole = await engine.tokenize(text)
         for size in (1, 7, 50, 333):
-            monkeypatch.setattr("duologue.engines.llama.tokenizer.PIECE", size)
-            monkeypatch.setattr("duologue.engines.llama.tokenizer.pieces", partial(pieces, size=size))
+            monkeypatch.setattr("duologue.engines.llama.prompt.tokenizer.PIECE", size)
+            monkeypatch.setattr("duologue.engines.llama.prompt.tokenizer.pieces", partial(pieces, size=size))
             assert await engine.tokenize(text) == whole
 
     async def test_a_short_text_passes_a_long_one(self, engine: LlamaEngine) -> None:

@@ -24,11 +24,11 @@ from duologue.engines.decoding.choice_rules import (
     default_rules,
     rules_of,
 )
+from duologue.engines.decoding.fill_tokens import find_fill_tokens
 from duologue.engines.decoding.model_folder import ends_of
 from duologue.engines.decoding.token_choice import TokenChoice
 from duologue.engines.decoding.token_text import TokenText
 from duologue.engines.decoding.tokenizer_questions import TokenizerQuestions
-from duologue.engines.fill_tokens import find_fill_tokens
 from duologue.engines.huggingface.causal_model import CausalModel, HuggingfaceOptions, open_model
 from duologue.engines.huggingface.processed_prompt import ProcessedPrompt, readable
 from duologue.engines.huggingface.reply_rows import Outcome, PromptRow, ReplyRow, common_beginning, run_step

@@ -43,16 +43,18 @@ from duologue.engines.llama.http_client import LlamaHttpClient
 from duologue.engines.llama.http_completion import TIMEOUT as MEDIA_TIMEOUT
 from duologue.engines.llama.http_completion import complete_over_http
 from duologue.engines.llama.library import device_in_use, list_cards
-from duologue.engines.llama.media_prompt import MediaPrompt, as_prompt, plain_tokens
-from duologue.engines.llama.media_tokenizer import MediaTokenizer
 from duologue.engines.llama.memory_plan import SMALL, LlamaOptions, cached_tokens, parse_options, plan
 from duologue.engines.llama.model_server import READ_AHEAD, READ_SHARE, read_ahead, start_server
-from duologue.engines.llama.prompt_steps import (
+from duologue.engines.llama.prompt.media_prompt import MediaPrompt, as_prompt, plain_tokens
+from duologue.engines.llama.prompt.media_tokenizer import MediaTokenizer
+from duologue.engines.llama.prompt.prompt_steps import (
     FIRST,
     FIRST_OF_LARGE,
     PromptPace,
     common_prefix,
 )
+from duologue.engines.llama.prompt.text_pieces import possible_markers
+from duologue.engines.llama.prompt.tokenizer import LlamaTokenizer
 from duologue.engines.llama.request import (
     NO_GRAMMAR,
     generate_request,
@@ -60,8 +62,6 @@ from duologue.engines.llama.request import (
     probe_request,
 )
 from duologue.engines.llama.slot_memory import SlotMemory
-from duologue.engines.llama.text_pieces import possible_markers
-from duologue.engines.llama.tokenizer import LlamaTokenizer
 from duologue.engines.templates.template_renderer import TemplateRenderer
 from duologue.errors import BadRequest, EngineFailed, StartFailed, Unavailable, Unsupported
 from duologue.models.catalogue import bundled_model

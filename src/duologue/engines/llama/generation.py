@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from duologue.engines.contracts import FillTokens, GenerationEnded, Piece
-from duologue.engines.fill_tokens import find_fill_tokens
+from duologue.engines.decoding.fill_tokens import find_fill_tokens
 from duologue.engines.llama.http_client import LlamaHttpClient
 from duologue.engines.llama.request import CompletionChunk, prefill_request, problem_of, token_logprobs
 from duologue.errors import EngineFailed

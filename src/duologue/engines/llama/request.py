@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from duologue.engines.contracts import Generation
-from duologue.engines.llama.media_prompt import MediaPrompt
+from duologue.engines.llama.prompt.media_prompt import MediaPrompt
 from duologue.errors import BadRequest, ContextExceeded, EngineFailed, Problem
 from duologue.text.output.reply_grammar import ReplyGrammar
 from duologue.values.events import TokenLogprob

@@ -5,7 +5,7 @@ Owned by `engine`. Pure.
 
 from __future__ import annotations
 
-from duologue.engines.llama.prompt_steps import PromptMemory
+from duologue.engines.llama.prompt.prompt_steps import PromptMemory
 from duologue.engines.llama.slot_adapters import SlotAdapters
 
 MOST = 16

@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from duologue.engines.llama.http_client import LlamaHttpClient
-from duologue.engines.llama.tokenizer import FAR_TOO_LONG, SHORT, LlamaTokenizer
+from duologue.engines.llama.prompt.tokenizer import FAR_TOO_LONG, SHORT, LlamaTokenizer
 from duologue.errors import ContextExceeded
 from duologue.threads import ThreadLane
 

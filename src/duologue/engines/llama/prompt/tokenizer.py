@@ -11,7 +11,7 @@ from functools import partial
 from typing import TypeVar
 
 from duologue.engines.llama.http_client import LlamaHttpClient
-from duologue.engines.llama.text_pieces import PIECE, cutter, pieces
+from duologue.engines.llama.prompt.text_pieces import PIECE, cutter, pieces
 from duologue.errors import ContextExceeded
 from duologue.threads import ThreadLane
 from duologue.values.questions.asked import TokenizeText

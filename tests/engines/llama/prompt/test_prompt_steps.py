@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from duologue.engines.llama.prompt_steps import (
+from duologue.engines.llama.prompt.prompt_steps import (
     BLOCK,
     FIRST,
     LEAST,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.support.tiny_projectors import picture, sound
 
-from duologue.engines.llama.media_tokenizer import MediaTokenizer
+from duologue.engines.llama.prompt.media_tokenizer import MediaTokenizer
 from duologue.errors import BadRequest, EngineFailed
 from duologue.values.messages import AudioPart, ImagePart
 

@@ -12,9 +12,9 @@ from collections import OrderedDict
 from collections.abc import Sequence
 
 from duologue.engines.llama.http_client import LlamaHttpClient
-from duologue.engines.llama.media_prompt import ENDING, MediaPrompt, MediumPiece, TextPiece
-from duologue.engines.llama.text_pieces import cutter, pieces
-from duologue.engines.llama.tokenizer import LlamaTokenizer
+from duologue.engines.llama.prompt.media_prompt import ENDING, MediaPrompt, MediumPiece, TextPiece
+from duologue.engines.llama.prompt.text_pieces import cutter, pieces
+from duologue.engines.llama.prompt.tokenizer import LlamaTokenizer
 from duologue.errors import BadRequest, EngineFailed
 from duologue.threads import ThreadLane
 from duologue.values.audio import from_float32, wav_header

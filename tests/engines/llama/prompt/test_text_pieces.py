@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from duologue.engines.llama.text_pieces import MOST_MARKERS, cutter, pieces, possible_markers
+from duologue.engines.llama.prompt.text_pieces import MOST_MARKERS, cutter, pieces, possible_markers
 
 MARKERS = cutter(("<|im_start|>", "<|im_end|>", "<s>"))
 

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from duologue.engines.llama.media_prompt import MediaPrompt, MediumPiece, TextPiece, as_prompt, plain_tokens
-from duologue.engines.llama.prompt_steps import common_prefix
+from duologue.engines.llama.prompt.media_prompt import (
+    MediaPrompt,
+    MediumPiece,
+    TextPiece,
+    as_prompt,
+    plain_tokens,
+)
+from duologue.engines.llama.prompt.prompt_steps import common_prefix
 
 BEFORE = TextPiece("ab", (1, 2))
 PICTURE = MediumPiece("cGlj", -7, 3)

@@ -1,7 +1,7 @@
 import pytest
 
 from duologue.engines.contracts import FillTokens
-from duologue.engines.fill_tokens import FAMILIES, find_fill_tokens
+from duologue.engines.decoding.fill_tokens import FAMILIES, find_fill_tokens
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=str)
