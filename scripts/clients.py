@@ -1,11 +1,13 @@
 """Runs clients that others wrote, as they are published, against a server, and writes what works into docs/compatibility.md.
 
     scripts/clients.py [NAME ...]            each client in an environment of its own in build/clients; without a name all of them
-    scripts/clients.py --table               also write the table of docs/compatibility.md from the results
+    scripts/clients.py --table               also write the table of docs/compatibility.md from the results of all runs so far
     scripts/clients.py --server URL NAME ... against another server (with --model MODEL and --label NAME)
 
 A client is a script in tests/clients, `check_NAME.py` or `check_NAME.mjs`, and its pinned packages, `NAME.txt` or a folder of
-`package.json`. Only packages are downloaded. The server is ours with the bundled model unless one is named.
+`package.json`. A script without packages of its own has the calls of a program in our words, and sends them with httpx. Only
+packages are downloaded. The server is ours with the bundled model unless one is named. The results of a
+run replace those of the same clients in build/clients/LABEL.json and leave the others.
 """
 
 from __future__ import annotations
@@ -84,17 +86,21 @@ def _wait_until_ready(url: str, server: subprocess.Popen[Any]) -> None:
 
 def make_environment(name: str) -> list[str] | None:
     """The command that runs a client's script, in its environment, which is made if its packages changed; None if that failed."""
-    place = BUILD / name
     packages = CHECKS / name / "package.json"
     if packages.exists():
-        return _node_environment(place, packages)
+        return _node_environment(BUILD / name, packages)
     requirements = CHECKS / f"{name}.txt"
-    wanted, done = requirements.read_text(), place / ".done"
+    if not requirements.exists():
+        requirements = CHECKS / "httpx.txt"
+    wanted = requirements.read_text()
+    # Clients of the same packages share an environment.
+    place = BUILD / max(file.stem for file in CHECKS.glob("*.txt") if file.read_text() == wanted)
+    done = place / ".done"
     if not done.exists() or done.read_text() != wanted:
         shutil.rmtree(place, ignore_errors=True)
         print(f"== {name}: installing", file=sys.stderr)
         made = subprocess.run([sys.executable, "-m", "venv", place], check=False)
-        pip = [place / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        pip = [place / "bin/python", "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
         if made.returncode or subprocess.run([*pip, "-r", requirements], check=False).returncode:
             return None
         done.write_text(wanted)
@@ -120,24 +126,55 @@ def _node_environment(place: Path, packages: Path) -> list[str] | None:
 
 
 def run_client(name: str, environment: dict[str, str]) -> list[dict[str, Any]] | None:
-    """The results of a client's features, which are printed too; None if it could not be installed or gave none."""
+    """The results of a client's features, which are printed too; None if it could not be installed."""
     command = make_environment(name)
     if command is None:
         return None
-    print(f"== {name}", file=sys.stderr)
-    run = subprocess.run(
-        command,
-        env=os.environ | environment,
-        stdout=subprocess.PIPE,
-        stderr=None if os.environ.get("VERBOSE") else subprocess.DEVNULL,
-        text=True,
-        timeout=CLIENT_SECONDS,
-        check=False,
-    )
-    results = [json.loads(line) for line in run.stdout.splitlines() if line.startswith('{"client"')]
+    print(f"== {name} (its errors: {BUILD / name}.log)", file=sys.stderr)
+    with (BUILD / f"{name}.log").open("w") as log:
+        try:
+            run = subprocess.run(
+                command,
+                env=os.environ | environment,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                timeout=CLIENT_SECONDS,
+                check=False,
+            )
+            output, ended = run.stdout, run.returncode
+        except subprocess.TimeoutExpired as late:
+            # What it printed so far, which is bytes even where text was asked for.
+            output, ended = (late.stdout or b"").decode(), None
+    results = [json.loads(line) for line in output.splitlines() if line.startswith('{"client"')]
+    if ended is None:
+        results.append(_broken(name, results, f"did not end within {CLIENT_SECONDS} seconds"))
+    elif not results or (ended and all(row["works"] for row in results)):
+        results.append(_broken(name, results, f"ended with status {ended}; {name}.log has the reason"))
     for result in results:
         print(f"{'works' if result['works'] else 'FAILS':6} {result['feature']} {result['detail']}")
-    return results or None
+    return results
+
+
+def _broken(name: str, results: list[dict[str, Any]], detail: str) -> dict[str, Any]:
+    """A row about a script that did not come to its end."""
+    known = results[0] if results else {"client": name, "version": "?"}
+    return {
+        "client": known["client"],
+        "version": known["version"],
+        "feature": "the rest",
+        "works": False,
+        "detail": detail,
+    }
+
+
+def keep_results(label: str, results: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
+    """The results of all runs so far, in which these replace older ones of the same clients."""
+    file = BUILD / f"{label}.json"
+    older = json.loads(file.read_text()) if file.exists() else {}
+    merged = dict(sorted((older | results).items()))
+    file.write_text(json.dumps(merged, indent=1))
+    return merged
 
 
 def write_table(results: dict[str, list[dict[str, Any]]]) -> None:
@@ -177,15 +214,15 @@ def main() -> None:
         with our_server() as environment:
             outcomes = {name: run_client(name, environment) for name in chosen}
     results = {name: rows for name, rows in outcomes.items() if rows is not None}
-    (BUILD / f"{arguments.label}.json").write_text(json.dumps(results, indent=1))
+    kept = keep_results(arguments.label, results)
     if arguments.table:
-        write_table(results)
+        write_table(kept)
     broken = sorted(outcomes.keys() - results.keys())
     failed = [name for name, rows in results.items() if not all(row["works"] for row in rows)]
     total = [row["works"] for rows in results.values() for row in rows]
     print(f"\n{sum(total)} of {len(total)} features of {len(results)} clients work.")
     if broken:
-        print(f"Not tried: {', '.join(broken)}.")
+        print(f"Could not be installed: {', '.join(broken)}.")
     raise SystemExit(1 if broken or failed else 0)
 
 
