@@ -182,7 +182,7 @@ def write_table(results: dict[str, list[dict[str, Any]]]) -> None:
     lines = ["| client | version | works | does not work |", "|---|---|---|---|"]
     for rows in results.values():
         works = [row["feature"] for row in rows if row["works"]]
-        fails = [f"{row['feature']} ({row['detail']})" for row in rows if not row["works"]]
+        fails = [f"{row['feature']} ({' '.join(row['detail'].split())})" for row in rows if not row["works"]]
         client, version = rows[0]["client"], rows[0]["version"]
         cells = (client, version, f"{len(works)}: {'; '.join(works)}", "; ".join(fails).replace("|", "\\|"))
         lines.append("| " + " | ".join(cells) + " |")

@@ -33,7 +33,7 @@ from duologue.gateway.speech.service import SpeechService
 from duologue.gateway.speech.voice_choice import VoiceChoice, note_header
 from duologue.http.error_responses import refuse, request_id_of
 from duologue.http.json_api import user_of
-from duologue.http.openapi import json_body
+from duologue.http.openapi import documented, json_body
 from duologue.http.sse import KEEP_ALIVE, PATIENCE, EventStream, while_connected
 from duologue.media.encoder import encode_file
 from duologue.request_parsing import parsing
@@ -45,6 +45,12 @@ from duologue.values.requests import ModelCard
 from duologue.wire.completion import AudioId, Completion, CompletionStream
 from duologue.wire.models.model_entries import model_entry, model_list, unloaded_entry
 from duologue.wire.openai import ChatCompletionBody
+from duologue.wire.shapes.completion_shapes import (
+    ChatCompletion,
+    ChatCompletionChunk,
+    ListedModels,
+    ModelEntry,
+)
 from duologue.wire.validation import check_counts, decode_json, validate
 from duologue.wire.validation_errors import shortened
 
@@ -167,7 +173,11 @@ def router(
         "application/json",
         "text/event-stream",
         description="A chat.completion object, or with `stream` its chunks as server-sent events.",
+        answers=ChatCompletion,
+        chunks=ChatCompletionChunk,
     )
+    listed = documented(answers=ListedModels, says="The models.")
+    one = documented(answers=ModelEntry, says="The model.")
 
     @routes.post("/chat/completions", openapi_extra=schema, summary="Create a chat completion")
     async def create_chat_completion(request: Request) -> Response:
@@ -205,14 +215,14 @@ def router(
     @routes.head("/models/", include_in_schema=False)
     @routes.head("/models", include_in_schema=False)
     @routes.get("/models/", include_in_schema=False)
-    @routes.get("/models", summary="List the models")
+    @routes.get("/models", openapi_extra=listed, summary="List the models")
     async def list_models(request: Request) -> Response:
         """The default chat model first; aliases follow, each with the model it stands for as its `root`, then the models that are loaded
         when a request of this user names them."""
         unloaded = await requested.unloaded(user_of(request))
         return _json(model_list(models.cards(), models.aliases(), started, unloaded))
 
-    @routes.get("/models/{name:path}", summary="One model, by its name or an alias")
+    @routes.get("/models/{name:path}", openapi_extra=one, summary="One model, by its name or an alias")
     async def get_model(name: str, request: Request) -> Response:
         if models.find(name) is None and name in await requested.unloaded(user_of(request)):
             return _json(json.encode(unloaded_entry(name, started)))
