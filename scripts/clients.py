@@ -13,6 +13,7 @@ run replace those of the same clients in build/clients/LABEL.json and leave the 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import shutil
@@ -24,6 +25,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,9 @@ BUILD = ROOT / "build" / "clients"
 TABLE = ROOT / "docs" / "compatibility.md"
 BEGIN, END = "<!-- clients: begin -->", "<!-- clients: end -->"
 MODEL = "duologue-mini"
+CLIENT = ROOT / "build" / "client"
+GENERATED = {"{wheel}": "duologue_client-*.whl", "{package}": "duologue-client-*.tgz"}
+"""What stands for a built client in lists of packages -> its file in build/client."""
 START_SECONDS = 60
 CLIENT_SECONDS = 900
 
@@ -63,7 +68,7 @@ def our_server() -> Iterator[dict[str, str]]:
         ):
             url = f"http://127.0.0.1:{port}"
             try:
-                _wait_until_ready(f"{url}/ready", server)
+                wait_until_ready(f"{url}/ready", server)
                 yield {
                     "SERVER_URL": url,
                     "SERVER_MODEL": MODEL,
@@ -73,7 +78,7 @@ def our_server() -> Iterator[dict[str, str]]:
                 server.terminate()
 
 
-def _wait_until_ready(url: str, server: subprocess.Popen[Any]) -> None:
+def wait_until_ready(url: str, server: subprocess.Popen[Any]) -> None:
     until = time.monotonic() + START_SECONDS
     while server.poll() is None and time.monotonic() < until:
         try:
@@ -92,33 +97,62 @@ def make_environment(name: str) -> list[str] | None:
     requirements = CHECKS / f"{name}.txt"
     if not requirements.exists():
         requirements = CHECKS / "httpx.txt"
-    wanted = requirements.read_text()
     # Clients of the same packages share an environment.
-    place = BUILD / max(file.stem for file in CHECKS.glob("*.txt") if file.read_text() == wanted)
-    done = place / ".done"
-    if not done.exists() or done.read_text() != wanted:
+    text = requirements.read_text()
+    place = BUILD / max(file.stem for file in CHECKS.glob("*.txt") if file.read_text() == text)
+    filled = _filled(text)
+    if filled is None:
+        return None
+    wanted, done = filled, place / ".done"
+    if not done.exists() or done.read_text() != wanted.done:
         shutil.rmtree(place, ignore_errors=True)
         print(f"== {name}: installing", file=sys.stderr)
         made = subprocess.run([sys.executable, "-m", "venv", place], check=False)
+        (place / "requirements.txt").write_text(wanted.text)
         pip = [place / "bin/python", "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
-        if made.returncode or subprocess.run([*pip, "-r", requirements], check=False).returncode:
+        installed = subprocess.run([*pip, "-r", place / "requirements.txt"], check=False)
+        if made.returncode or installed.returncode:
             return None
-        done.write_text(wanted)
+        done.write_text(wanted.done)
     return [str(place / "bin/python"), str(CHECKS / f"check_{name}.py")]
 
 
+@dataclass
+class Wanted:
+    """Packages to install. `done` is what an environment that has them remembers: their text, and what is in built files."""
+
+    text: str
+    done: str
+
+
+def _filled(text: str) -> Wanted | None:
+    """The packages with the files that `make client` built in place of their names; None if it has not."""
+    done = text
+    for name, pattern in GENERATED.items():
+        if name in text:
+            file = next(CLIENT.glob(pattern), None)
+            if file is None:
+                print("There is no generated client: run make client first.", file=sys.stderr)
+                return None
+            text = text.replace(name, str(file))
+            done += hashlib.sha256(file.read_bytes()).hexdigest()
+    return Wanted(text, done)
+
+
 def _node_environment(place: Path, packages: Path) -> list[str] | None:
-    wanted, done = packages.read_text(), place / ".done"
+    wanted, done = _filled(packages.read_text()), place / ".done"
+    if wanted is None:
+        return None
     script = packages.parent.parent / f"check_{packages.parent.name}.mjs"
-    if not done.exists() or done.read_text() != wanted:
+    if not done.exists() or done.read_text() != wanted.done:
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
-        shutil.copy(packages, place)
+        (place / "package.json").write_text(wanted.text)
         print(f"== {packages.parent.name}: installing", file=sys.stderr)
         command = ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"]
         if subprocess.run(command, cwd=place, check=False).returncode:
             return None
-        done.write_text(wanted)
+        done.write_text(wanted.done)
     # Packages are looked for beside the script.
     for source in (script, CHECKS / "features.mjs"):
         shutil.copy(source, place)
