@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from contextlib import redirect_stdout
 from importlib.metadata import version
 from pathlib import Path
 
@@ -25,7 +28,10 @@ class _Outcomes:
 
 
 outcomes = _Outcomes()
-pytest.main(["-q", "-p", "no:cacheprovider", "-o", "asyncio_mode=auto", str(SUITE)], plugins=[outcomes])
+# Its own configuration: that of the tests around it needs packages that are not here.
+alone = ["--noconftest", "-c", os.devnull, f"--rootdir={SUITE.parent}", "-o", "asyncio_mode=auto"]
+with redirect_stdout(sys.stderr):
+    pytest.main(["-q", "-p", "no:cacheprovider", *alone, str(SUITE)], plugins=[outcomes])
 
 
 def _failed(sentence: str) -> None:

@@ -171,7 +171,12 @@ def _() -> None:
         "completion_probabilities"
     ][0]
     banned = ask(
-        "/completion", prompt=ONCE, n_predict=1, n_probs=1, temperature=0, logit_bias=[[first["id"], False]]
+        "/completion",
+        prompt=ONCE,
+        n_predict=1,
+        n_probs=1,
+        temperature=0,
+        logit_bias=[[first["token"], False]],
     )
     assert banned["completion_probabilities"][0]["token"] != first["token"]
 

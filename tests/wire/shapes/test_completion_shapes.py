@@ -25,10 +25,13 @@ from duologue.values.events import (
 from duologue.values.requests import ModelCard
 from duologue.values.speech import TranscribedPart
 from duologue.wire.completion import AudioId, Completion, CompletionStream
+from duologue.wire.completions.text_completion import TextCompletion, TextCompletionStream
 from duologue.wire.openai import model_entry, model_list
 from duologue.wire.shapes.completion_shapes import (
     ChatCompletion,
     ChatCompletionChunk,
+    CompletedText,
+    CompletedTextChunk,
     ListedModels,
     ModelEntry,
 )
@@ -86,6 +89,25 @@ def test_chunks_have_the_fields_of_their_type(
     assert chunks
     for chunk in chunks:
         assert_fits(ChatCompletionChunk, chunk)
+
+
+TEXTS: list[list[Event]] = [
+    PLAIN,
+    [Prefilled(3, ignored=("seed",)), TextDelta("a", (TOKEN,)), Done("length", END.usage, stop="x")],
+]
+
+
+@pytest.mark.parametrize("events", TEXTS)
+@pytest.mark.parametrize("logprobs", [False, True])
+def test_completions_of_a_text_have_the_fields_of_their_types(events: list[Event], logprobs: bool) -> None:
+    whole = TextCompletion("id", 1, "mini", echo=("b",), logprobs=logprobs)
+    whole.add([(0, event) for event in events])
+    assert_fits(CompletedText, json.loads(whole.body()))
+    stream = TextCompletionStream("id", 1, "mini", usage=logprobs, echo=("b",))
+    data = stream.encode([(0, event) for event in events]).decode()
+    for event in data.split("\n\n"):
+        if event and event[6:] != "[DONE]":
+            assert_fits(CompletedTextChunk, json.loads(event[6:]))
 
 
 def test_models_have_the_fields_of_their_types() -> None:

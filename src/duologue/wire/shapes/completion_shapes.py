@@ -1,7 +1,7 @@
 """The answers of OpenAI's dialect as types: completions, their chunks, and the list of models.
 
 They describe the answers in the API's description, for /docs and for generators of clients; nothing is encoded with them. The encoders
-are in `wire.completion` and `wire.openai`, and a test holds that what those write has these fields and no others.
+are in `wire.completion`, `wire.completions` and `wire.openai`, and a test holds that what those write has these fields and no others.
 """
 
 from __future__ import annotations
@@ -190,6 +190,57 @@ class ChatCompletionChunk(Struct, frozen=True):
     ignored: list[str] | UnsetType = UNSET
     transcripts: list[PartTranscript] | UnsetType = UNSET
     fitted: list[FittedPart] | UnsetType = UNSET
+
+
+class LogprobLists(Struct, frozen=True):
+    """Logprobs in the shape of completions of a text. `text_offset`: where each token begins, in characters."""
+
+    tokens: list[str]
+    token_logprobs: list[float]
+    top_logprobs: list[dict[str, float]]
+    text_offset: list[int]
+
+
+class CompletedTextChoice(Struct, frozen=True):
+    index: int
+    text: str
+    logprobs: LogprobLists | None
+    finish_reason: Literal["stop", "length"]
+    stop_str: str | UnsetType = UNSET
+
+
+class CompletedText(Struct, frozen=True):
+    """Completions of texts. `ignored`: fields of the request without effect here."""
+
+    id: str
+    object: Literal["text_completion"]
+    created: int
+    model: str
+    choices: list[CompletedTextChoice]
+    usage: CompletionUsage
+    timings: CompletionTimings
+    ignored: list[str] | UnsetType = UNSET
+
+
+class CompletedTextPiece(Struct, frozen=True):
+    index: int
+    text: str
+    logprobs: LogprobLists | None
+    finish_reason: Literal["stop", "length"] | None
+    stop_str: str | UnsetType = UNSET
+
+
+class CompletedTextChunk(Struct, frozen=True):
+    """The data of an event of a stream. The last one, where usage was asked for, has no choices; behind it comes the text `[DONE]`."""
+
+    id: str
+    object: Literal["text_completion"]
+    created: int
+    model: str
+    choices: list[CompletedTextPiece]
+    usage: CompletionUsage | UnsetType | None = UNSET
+    timings: CompletionTimings | UnsetType = UNSET
+    ignored: list[str] | UnsetType = UNSET
 
 
 class ModelEntry(Struct, frozen=True):
