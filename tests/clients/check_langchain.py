@@ -30,6 +30,8 @@ class _Outcomes:
 outcomes = _Outcomes()
 # Its own configuration: that of the tests around it needs packages that are not here.
 alone = ["--noconftest", "-c", os.devnull, f"--rootdir={SUITE.parent}", "-o", "asyncio_mode=auto"]
+# The library keeps its connections for all loops, so all tests have one.
+alone += ["-o", "asyncio_default_test_loop_scope=session"]
 with redirect_stdout(sys.stderr):
     pytest.main(["-q", "-p", "no:cacheprovider", *alone, str(SUITE)], plugins=[outcomes])
 

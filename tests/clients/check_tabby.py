@@ -49,8 +49,9 @@ def _() -> None:
         assert MODEL in [model["id"] for model in read(path)["data"]]
 
 
-@feature("POST /v1/model/load, its progress streamed, and unload")
+@feature("POST /v1/model/unload, and load with its progress streamed")
 def _() -> None:
+    ask("/v1/model/unload")
     body = {"name": MODEL, "model_name": MODEL, "max_seq_len": 2048, "cache_mode": "FP16"}
     with client.stream("POST", "/v1/model/load", json=body) as answer:
         assert answer.is_success, f"{answer.status_code}: {answer.read().decode()[:200]}"
