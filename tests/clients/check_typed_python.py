@@ -41,7 +41,7 @@ def _() -> None:
     models = get_v1_models.sync(client=client)
     assert isinstance(models, ListedModels)
     entry = next(model for model in models.data if model.id == MODEL)
-    assert entry.context_length > 0
+    assert entry.context_length
     one = get_v1_models_name.sync(MODEL, client=client)
     assert one == entry
 

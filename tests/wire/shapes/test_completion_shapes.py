@@ -26,7 +26,7 @@ from duologue.values.requests import ModelCard
 from duologue.values.speech import TranscribedPart
 from duologue.wire.completion import AudioId, Completion, CompletionStream
 from duologue.wire.completions.text_completion import TextCompletion, TextCompletionStream
-from duologue.wire.openai import model_entry, model_list
+from duologue.wire.models.model_entries import model_entry, model_list
 from duologue.wire.shapes.completion_shapes import (
     ChatCompletion,
     ChatCompletionChunk,
@@ -113,4 +113,4 @@ def test_completions_of_a_text_have_the_fields_of_their_types(events: list[Event
 def test_models_have_the_fields_of_their_types() -> None:
     card = ModelCard("mini", "llama", 512, voices=("a",), defaults={"top_k": 40, "stop": ("x",)})
     assert_fits(ModelEntry, json.loads(json.dumps(model_entry(card, 1))))
-    assert_fits(ListedModels, json.loads(model_list([card], {"gpt": card}, 1)))
+    assert_fits(ListedModels, json.loads(model_list([card], {"gpt": card}, 1, ["other"])))

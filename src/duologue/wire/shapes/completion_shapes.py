@@ -1,7 +1,7 @@
 """The answers of OpenAI's dialect as types: completions, their chunks, and the list of models.
 
 They describe the answers in the API's description, for /docs and for generators of clients; nothing is encoded with them. The encoders
-are in `wire.completion`, `wire.completions` and `wire.openai`, and a test holds that what those write has these fields and no others.
+are in `wire.completion`, `wire.completions` and `wire.models`, and a test holds that what those write has these fields and no others.
 """
 
 from __future__ import annotations
@@ -243,32 +243,61 @@ class CompletedTextChunk(Struct, frozen=True):
     ignored: list[str] | UnsetType = UNSET
 
 
+class ModelStatus(Struct, frozen=True):
+    value: Literal["loaded", "loading", "unloaded"]
+
+
+class ModelNumbers(Struct, frozen=True):
+    """What llama-server says of a model."""
+
+    n_ctx: int
+    n_ctx_train: int
+    n_params: int
+    size: int
+
+
+class ModelArchitecture(Struct, frozen=True):
+    """What OpenRouter says of a model."""
+
+    input_modalities: list[str]
+    output_modalities: list[str]
+
+
 class ModelEntry(Struct, frozen=True):
-    """A model. `root` is the model that an alias stands for; the fields after it extend OpenAI's."""
+    """A model. `root` is the model that an alias stands for; the fields after it extend OpenAI's. One that is loaded when a request
+    names it has no more than its `state`."""
 
     id: str
     object: Literal["model"]
     created: int
     owned_by: str
     root: str
-    context_length: int
-    max_model_len: int
-    trained_context_length: int
-    parameters: int
-    size: int
-    engine: str
-    description: str
-    bundled: bool
-    modalities: list[str]
-    untold: list[str]
-    outputs: list[str]
-    voices: list[str]
-    clones: bool
-    capabilities: list[str]
-    sampling: list[str]
-    defaults: dict[str, float | str | bool | list[str]]
-    tool_format: str
-    warnings: list[str]
+    parent: None
+    status: ModelStatus
+    state: Literal["loaded", "not-loaded"]
+    type: str | UnsetType = UNSET
+    context_length: int | UnsetType = UNSET
+    max_model_len: int | UnsetType = UNSET
+    loaded_context_length: int | UnsetType = UNSET
+    max_context_length: int | UnsetType = UNSET
+    trained_context_length: int | UnsetType = UNSET
+    parameters: int | UnsetType = UNSET
+    size: int | UnsetType = UNSET
+    meta: ModelNumbers | UnsetType = UNSET
+    engine: str | UnsetType = UNSET
+    description: str | UnsetType = UNSET
+    bundled: bool | UnsetType = UNSET
+    modalities: list[str] | UnsetType = UNSET
+    untold: list[str] | UnsetType = UNSET
+    outputs: list[str] | UnsetType = UNSET
+    architecture: ModelArchitecture | UnsetType = UNSET
+    voices: list[str] | UnsetType = UNSET
+    clones: bool | UnsetType = UNSET
+    capabilities: list[str] | UnsetType = UNSET
+    sampling: list[str] | UnsetType = UNSET
+    defaults: dict[str, float | str | bool | list[str]] | UnsetType = UNSET
+    tool_format: str | UnsetType = UNSET
+    warnings: list[str] | UnsetType = UNSET
 
 
 class ListedModels(Struct, frozen=True):
