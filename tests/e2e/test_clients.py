@@ -27,7 +27,7 @@ def speaking_server(lasting) -> Server:
 @pytest.mark.parametrize("client", ["openai_python", "anthropic_python"])
 def test_every_feature_of_the_client_works(speaking_server: Server, client: str) -> None:
     environment = os.environ | {"SERVER_URL": speaking_server.url, "SERVER_MODEL": "duologue-mini"}
-    command = [sys.executable, CHECKS / f"check_{client}.py"]
+    command = [sys.executable, str(CHECKS / f"check_{client}.py")]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=170, check=False)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(rows) > 10, done.stderr
