@@ -167,7 +167,7 @@ def _() -> None:
 
 @feature("completion without the token of a bias")
 def _() -> None:
-    first = ask("/completion", prompt=ONCE, n_predict=1, n_probs=1, temperature=0)[
+    first = ask("/completion", prompt=ONCE, n_predict=1, n_probs=1, temperature=0, ignore_eos=True)[
         "completion_probabilities"
     ][0]
     banned = ask(
@@ -176,6 +176,7 @@ def _() -> None:
         n_predict=1,
         n_probs=1,
         temperature=0,
+        ignore_eos=True,
         logit_bias=[[first["token"], False]],
     )
     assert banned["completion_probabilities"][0]["token"] != first["token"]
