@@ -298,6 +298,7 @@ class ModelEntry(Struct, frozen=True):
     defaults: dict[str, float | str | bool | list[str]] | UnsetType = UNSET
     tool_format: str | UnsetType = UNSET
     warnings: list[str] | UnsetType = UNSET
+    dimensions: int | UnsetType = UNSET
 
 
 class ListedModels(Struct, frozen=True):
