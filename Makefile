@@ -24,7 +24,7 @@ WEB := $(shell find web/index.html web/package-lock.json web/vite.config.ts web/
 JOBS ?= 3
 BENCHES := $(wildcard bench/bench_*.py)
 
-.PHONY: help install serve test test-long test-clients test-engines test-omni check format web wheel release lock screens bench bench-duplex soak chaos attack clean
+.PHONY: help install serve test test-long client test-clients test-engines test-omni check format web wheel release lock screens bench bench-duplex soak chaos attack clean
 
 help: ## list the targets
 	@echo 'Usage: make TARGET'
@@ -47,6 +47,9 @@ test-omni: ## try an omni engine on real weights (MODEL=FOLDER, ENGINE=minicpmo 
 	@test -n "$(MODEL)" || { echo 'Name the folder of the weights: make test-omni MODEL=FOLDER'; exit 1; }
 	@DUOLOGUE_OMNI_MODEL='$(MODEL)' DUOLOGUE_OMNI_ENGINE='$(ENGINE)' DUOLOGUE_OMNI_OPTIONS='$(OPTIONS)' \
 		$(or $(PYTHON),$(BIN)/python) -m pytest -p no:cacheprovider -v tests/engines_extra/test_omni_weights.py $(ARGS)
+
+client: $(RUNTIME) $(PAGE) ## generate typed clients of this server's API in build/client: a Python wheel and an npm package (KINDS="python typescript")
+	@$(BIN)/python scripts/typed_clients.py $(KINDS)
 
 test-clients: $(RUNTIME) $(PAGE) ## try clients that others wrote, as they are published, in build/clients (NAMES="openai_python litellm", ARGS=--table)
 	@$(BIN)/python scripts/clients.py $(NAMES) $(ARGS)

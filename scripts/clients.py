@@ -1,16 +1,19 @@
 """Runs clients that others wrote, as they are published, against a server, and writes what works into docs/compatibility.md.
 
     scripts/clients.py [NAME ...]            each client in an environment of its own in build/clients; without a name all of them
-    scripts/clients.py --table               also write the table of docs/compatibility.md from the results
+    scripts/clients.py --table               also write the table of docs/compatibility.md from the results of all runs so far
     scripts/clients.py --server URL NAME ... against another server (with --model MODEL and --label NAME)
 
 A client is a script in tests/clients, `check_NAME.py` or `check_NAME.mjs`, and its pinned packages, `NAME.txt` or a folder of
-`package.json`. Only packages are downloaded. The server is ours with the bundled model unless one is named.
+`package.json`. A script without packages of its own has the calls of a program in our words, and sends them with httpx. Only
+packages are downloaded. The server is ours with the bundled model unless one is named. The results of a
+run replace those of the same clients in build/clients/LABEL.json and leave the others.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import shutil
@@ -22,6 +25,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +36,9 @@ BUILD = ROOT / "build" / "clients"
 TABLE = ROOT / "docs" / "compatibility.md"
 BEGIN, END = "<!-- clients: begin -->", "<!-- clients: end -->"
 MODEL = "duologue-mini"
+CLIENT = ROOT / "build" / "client"
+GENERATED = {"{wheel}": "duologue_client-*.whl", "{package}": "duologue-client-*.tgz"}
+"""What stands for a built client in lists of packages -> its file in build/client."""
 START_SECONDS = 60
 CLIENT_SECONDS = 900
 
@@ -61,7 +68,7 @@ def our_server() -> Iterator[dict[str, str]]:
         ):
             url = f"http://127.0.0.1:{port}"
             try:
-                _wait_until_ready(f"{url}/ready", server)
+                wait_until_ready(f"{url}/ready", server)
                 yield {
                     "SERVER_URL": url,
                     "SERVER_MODEL": MODEL,
@@ -71,7 +78,7 @@ def our_server() -> Iterator[dict[str, str]]:
                 server.terminate()
 
 
-def _wait_until_ready(url: str, server: subprocess.Popen[Any]) -> None:
+def wait_until_ready(url: str, server: subprocess.Popen[Any]) -> None:
     until = time.monotonic() + START_SECONDS
     while server.poll() is None and time.monotonic() < until:
         try:
@@ -84,35 +91,68 @@ def _wait_until_ready(url: str, server: subprocess.Popen[Any]) -> None:
 
 def make_environment(name: str) -> list[str] | None:
     """The command that runs a client's script, in its environment, which is made if its packages changed; None if that failed."""
-    place = BUILD / name
     packages = CHECKS / name / "package.json"
     if packages.exists():
-        return _node_environment(place, packages)
+        return _node_environment(BUILD / name, packages)
     requirements = CHECKS / f"{name}.txt"
-    wanted, done = requirements.read_text(), place / ".done"
-    if not done.exists() or done.read_text() != wanted:
+    if not requirements.exists():
+        requirements = CHECKS / "httpx.txt"
+    # Clients of the same packages share an environment.
+    text = requirements.read_text()
+    place = BUILD / max(file.stem for file in CHECKS.glob("*.txt") if file.read_text() == text)
+    filled = _filled(text)
+    if filled is None:
+        return None
+    wanted, done = filled, place / ".done"
+    if not done.exists() or done.read_text() != wanted.done:
         shutil.rmtree(place, ignore_errors=True)
         print(f"== {name}: installing", file=sys.stderr)
         made = subprocess.run([sys.executable, "-m", "venv", place], check=False)
-        pip = [place / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        if made.returncode or subprocess.run([*pip, "-r", requirements], check=False).returncode:
+        (place / "requirements.txt").write_text(wanted.text)
+        pip = [place / "bin/python", "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
+        installed = subprocess.run([*pip, "-r", place / "requirements.txt"], check=False)
+        if made.returncode or installed.returncode:
             return None
-        done.write_text(wanted)
+        done.write_text(wanted.done)
     return [str(place / "bin/python"), str(CHECKS / f"check_{name}.py")]
 
 
+@dataclass
+class Wanted:
+    """Packages to install. `done` is what an environment that has them remembers: their text, and what is in built files."""
+
+    text: str
+    done: str
+
+
+def _filled(text: str) -> Wanted | None:
+    """The packages with the files that `make client` built in place of their names; None if it has not."""
+    done = text
+    for name, pattern in GENERATED.items():
+        if name in text:
+            file = next(CLIENT.glob(pattern), None)
+            if file is None:
+                print("There is no generated client: run make client first.", file=sys.stderr)
+                return None
+            text = text.replace(name, str(file))
+            done += hashlib.sha256(file.read_bytes()).hexdigest()
+    return Wanted(text, done)
+
+
 def _node_environment(place: Path, packages: Path) -> list[str] | None:
-    wanted, done = packages.read_text(), place / ".done"
+    wanted, done = _filled(packages.read_text()), place / ".done"
+    if wanted is None:
+        return None
     script = packages.parent.parent / f"check_{packages.parent.name}.mjs"
-    if not done.exists() or done.read_text() != wanted:
+    if not done.exists() or done.read_text() != wanted.done:
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
-        shutil.copy(packages, place)
+        (place / "package.json").write_text(wanted.text)
         print(f"== {packages.parent.name}: installing", file=sys.stderr)
         command = ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"]
         if subprocess.run(command, cwd=place, check=False).returncode:
             return None
-        done.write_text(wanted)
+        done.write_text(wanted.done)
     # Packages are looked for beside the script.
     for source in (script, CHECKS / "features.mjs"):
         shutil.copy(source, place)
@@ -120,24 +160,55 @@ def _node_environment(place: Path, packages: Path) -> list[str] | None:
 
 
 def run_client(name: str, environment: dict[str, str]) -> list[dict[str, Any]] | None:
-    """The results of a client's features, which are printed too; None if it could not be installed or gave none."""
+    """The results of a client's features, which are printed too; None if it could not be installed."""
     command = make_environment(name)
     if command is None:
         return None
-    print(f"== {name}", file=sys.stderr)
-    run = subprocess.run(
-        command,
-        env=os.environ | environment,
-        stdout=subprocess.PIPE,
-        stderr=None if os.environ.get("VERBOSE") else subprocess.DEVNULL,
-        text=True,
-        timeout=CLIENT_SECONDS,
-        check=False,
-    )
-    results = [json.loads(line) for line in run.stdout.splitlines() if line.startswith('{"client"')]
+    print(f"== {name} (its errors: {BUILD / name}.log)", file=sys.stderr)
+    with (BUILD / f"{name}.log").open("w") as log:
+        try:
+            run = subprocess.run(
+                command,
+                env=os.environ | environment,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                timeout=CLIENT_SECONDS,
+                check=False,
+            )
+            output, ended = run.stdout, run.returncode
+        except subprocess.TimeoutExpired as late:
+            # What it printed so far, which is bytes even where text was asked for.
+            output, ended = (late.stdout or b"").decode(), None
+    results = [json.loads(line) for line in output.splitlines() if line.startswith('{"client"')]
+    if ended is None:
+        results.append(_broken(name, results, f"did not end within {CLIENT_SECONDS} seconds"))
+    elif not results or (ended and all(row["works"] for row in results)):
+        results.append(_broken(name, results, f"ended with status {ended}; {name}.log has the reason"))
     for result in results:
         print(f"{'works' if result['works'] else 'FAILS':6} {result['feature']} {result['detail']}")
-    return results or None
+    return results
+
+
+def _broken(name: str, results: list[dict[str, Any]], detail: str) -> dict[str, Any]:
+    """A row about a script that did not come to its end."""
+    known = results[0] if results else {"client": name, "version": "?"}
+    return {
+        "client": known["client"],
+        "version": known["version"],
+        "feature": "the rest",
+        "works": False,
+        "detail": detail,
+    }
+
+
+def keep_results(label: str, results: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
+    """The results of all runs so far, in which these replace older ones of the same clients."""
+    file = BUILD / f"{label}.json"
+    older = json.loads(file.read_text()) if file.exists() else {}
+    merged = dict(sorted((older | results).items()))
+    file.write_text(json.dumps(merged, indent=1))
+    return merged
 
 
 def write_table(results: dict[str, list[dict[str, Any]]]) -> None:
@@ -145,7 +216,7 @@ def write_table(results: dict[str, list[dict[str, Any]]]) -> None:
     lines = ["| client | version | works | does not work |", "|---|---|---|---|"]
     for rows in results.values():
         works = [row["feature"] for row in rows if row["works"]]
-        fails = [f"{row['feature']} ({row['detail']})" for row in rows if not row["works"]]
+        fails = [f"{row['feature']} ({' '.join(row['detail'].split())})" for row in rows if not row["works"]]
         client, version = rows[0]["client"], rows[0]["version"]
         cells = (client, version, f"{len(works)}: {'; '.join(works)}", "; ".join(fails).replace("|", "\\|"))
         lines.append("| " + " | ".join(cells) + " |")
@@ -177,15 +248,15 @@ def main() -> None:
         with our_server() as environment:
             outcomes = {name: run_client(name, environment) for name in chosen}
     results = {name: rows for name, rows in outcomes.items() if rows is not None}
-    (BUILD / f"{arguments.label}.json").write_text(json.dumps(results, indent=1))
+    kept = keep_results(arguments.label, results)
     if arguments.table:
-        write_table(results)
+        write_table(kept)
     broken = sorted(outcomes.keys() - results.keys())
     failed = [name for name, rows in results.items() if not all(row["works"] for row in rows)]
     total = [row["works"] for rows in results.values() for row in rows]
     print(f"\n{sum(total)} of {len(total)} features of {len(results)} clients work.")
     if broken:
-        print(f"Not tried: {', '.join(broken)}.")
+        print(f"Could not be installed: {', '.join(broken)}.")
     raise SystemExit(1 if broken or failed else 0)
 
 

@@ -62,6 +62,9 @@ class BadRequest(Problem):
 
 
 class ContextExceeded(BadRequest):
+    """Its sentence has the words "this model's maximum context length is", as OpenAI's has: LiteLLM, and with it the agents on top
+    of it, know the error by them and shorten the conversation."""
+
     code = "context_length_exceeded"
 
 

@@ -10,11 +10,13 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 URL = os.environ.get("SERVER_URL", "http://127.0.0.1:8006").rstrip("/")
 KEY = os.environ.get("SERVER_KEY") or "none"
 MODEL = os.environ.get("SERVER_MODEL", "duologue-mini")
+OLLAMA_URL = os.environ.get("OLLAMA_URL", "http://127.0.0.1:11434").rstrip("/")
 
 Check = Callable[[], None]
 _features: list[tuple[str, Check]] = []
@@ -28,6 +30,16 @@ def feature(name: str) -> Callable[[Check], Check]:
         return check
 
     return add
+
+
+def events(lines: Iterable[str]) -> Iterator[Any]:
+    """The JSON of a stream's events, up to `[DONE]` or its end."""
+    for line in lines:
+        if line.startswith("data:"):
+            data = line.removeprefix("data:").strip()
+            if data == "[DONE]":
+                return
+            yield json.loads(data)
 
 
 def run(client: str, version: str) -> None:

@@ -11,12 +11,29 @@ from duologue.wire.transcripts import TranscriptionFields
 
 
 def test_a_json_body_shows_every_field_and_no_reference():
-    described = json_body(ChatCompletionBody, "application/json", "text/event-stream", description="A reply.")
+    described = dict(
+        json_body(ChatCompletionBody, "application/json", "text/event-stream", description="A reply.").items()
+    )
     schema = described["requestBody"]["content"]["application/json"]["schema"]
     assert {"messages", "audio", "modalities"} <= set(schema["properties"])
     assert "$ref" not in json.dumps(schema)
     assert described["responses"]["200"]["description"] == "A reply."
     assert set(described["responses"]["200"]["content"]) == {"application/json", "text/event-stream"}
+
+
+def test_a_json_body_says_the_types_of_its_answer_and_of_the_events_of_a_stream() -> None:
+    described = dict(
+        json_body(
+            ChatCompletionBody,
+            "application/json",
+            "text/event-stream",
+            answers=StoredMessage,
+            chunks=RunEvent,
+        ).items()
+    )
+    content = described["responses"]["200"]["content"]
+    assert content["application/json"]["schema"]["title"] == "StoredMessage"
+    assert len(content["text/event-stream"]["schema"]["anyOf"]) == 12
 
 
 def test_a_form_needs_its_file():

@@ -19,6 +19,7 @@ def body_limits(settings: Settings) -> dict[str, tuple[int, str]]:
     """The paths that take files, or files within JSON. A form has boundaries, which need some extra bytes."""
     form = EXTRA_BYTES
     return {
+        "/chat/completions": (settings.limits.body_mb * MEGABYTE, "limits.body_mb"),
         "/v1/chat/completions": (settings.limits.body_mb * MEGABYTE, "limits.body_mb"),
         "/v1/messages": (settings.limits.body_mb * MEGABYTE, "limits.body_mb"),
         "/v1/messages/count_tokens": (settings.limits.body_mb * MEGABYTE, "limits.body_mb"),

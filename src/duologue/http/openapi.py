@@ -22,10 +22,25 @@ def whole_numbers(most: int, least: int = 1) -> Mapping[str, object]:
 
 
 def json_body(
-    model: type[BaseModel], *media_types: str, description: str = "The answer.", status: int = 200
+    model: type[BaseModel],
+    *media_types: str,
+    description: str = "The answer.",
+    status: int = 200,
+    answers: object = None,
+    chunks: object = None,
 ) -> dict[str, Any]:
-    """A JSON body as `model` has it, answered with one of these media types."""
-    return _with_body("application/json", model_schema(model), media_types, description, status)
+    """A JSON body as `model` has it, answered with one of these media types. `answers` is the type of a JSON answer, and `chunks`
+    that of the events of a stream, where they have one."""
+
+    def describe() -> dict[str, Any]:
+        found = _with_body("application/json", model_schema(model), media_types, description, status)
+        content = found["responses"][str(status)]["content"]
+        for media, kind in (("application/json", answers), ("text/event-stream", chunks)):
+            if kind is not None:
+                content[media] = {"schema": _value_schema(kind)}
+        return found
+
+    return _LazyDescription(describe)
 
 
 def form_body(model: type[BaseModel], *media_types: str, description: str = "The answer.") -> dict[str, Any]:

@@ -253,7 +253,7 @@ class TestTokenize:
         self, engine: LlamaEngine
     ) -> None:
         for text in ("ab" * 100_000, "<|im_start|>a<|im_end|>" * 12_600, "<think>" * 40_000):
-            with pytest.raises(ContextExceeded, match=r"more than 2048 tokens.* room for 512"):
+            with pytest.raises(ContextExceeded, match=r"more than 2048 tokens.* length is 512"):
                 await engine.tokenize(text)
 
     async def test_pieces_have_the_tokens_of_the_whole(
@@ -390,7 +390,7 @@ class TestPrefill:
         assert await text(engine, GREEDY) == plain
 
     async def test_a_prompt_without_room_for_a_reply_is_refused(self, engine: LlamaEngine) -> None:
-        with pytest.raises(ContextExceeded, match=r"takes 600 tokens.*room for 512"):
+        with pytest.raises(ContextExceeded, match=r"takes 600 tokens.*length is 512"):
             await read(engine, await engine.tokenize("x" * 600))
 
 

@@ -32,7 +32,7 @@ def test_what_cannot_fit_is_refused_with_both_numbers() -> None:
     request = ChatRequest((user("a"),) * 100)
     check_fits(card(200), request)
     check_fits(card(0), request)
-    with pytest.raises(ContextExceeded, match=r"at least 200 tokens.* room for 199"):
+    with pytest.raises(ContextExceeded, match=r"at least 200 tokens.* length is 199"):
         check_fits(card(199), request)
 
 

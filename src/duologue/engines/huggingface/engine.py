@@ -249,7 +249,7 @@ class HuggingfaceEngine:
     def _check_room(self, tokens: Sequence[int], needed: int) -> None:
         if len(tokens) + needed > self._card.context:
             raise ContextExceeded(
-                f"The prompt takes {len(tokens)} tokens, but this model has room for {self._card.context} with the reply. Shorten it or "
+                f"The prompt takes {len(tokens)} tokens, but this model's maximum context length is {self._card.context} with the reply. Shorten it or "
                 "start a new chat.",
                 param="messages",
             )

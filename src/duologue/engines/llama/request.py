@@ -362,7 +362,7 @@ def problem_of(error: EngineError) -> Problem:
     message = error.message
     if error.type == "exceed_context_size_error":
         return ContextExceeded(
-            f"The conversation takes {error.n_prompt_tokens} tokens, but this model has room for {error.n_ctx} "
+            f"The conversation takes {error.n_prompt_tokens} tokens, but this model's maximum context length is {error.n_ctx} "
             "with the reply. Shorten it or start a new chat.",
             param="messages",
         )

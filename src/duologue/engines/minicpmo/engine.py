@@ -158,7 +158,7 @@ class MiniCPMEngine:
         estimate = estimated_tokens(messages)
         if estimate > 2 * self._card.context:
             raise ContextExceeded(
-                f"The conversation takes about {estimate} tokens, but this model has room for {self._card.context} with the reply. "
+                f"The conversation takes about {estimate} tokens, but this model's maximum context length is {self._card.context} with the reply. "
                 "Shorten it or start a new chat.",
                 param="messages",
             )

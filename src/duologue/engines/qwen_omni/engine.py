@@ -162,7 +162,7 @@ class QwenOmniEngine:
             )
         if len(prompt) >= self._card.context:
             raise ContextExceeded(
-                f"The prompt takes {len(prompt)} tokens, but this model has room for {self._card.context}.",
+                f"The prompt takes {len(prompt)} tokens, but this model's maximum context length is {self._card.context}.",
                 param="messages",
             )
         async with aclosing(self._run(slot, lambda: self._reply(slot, prompt, generation).steps())) as items:

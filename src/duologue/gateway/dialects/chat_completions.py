@@ -33,7 +33,7 @@ from duologue.gateway.speech.service import SpeechService
 from duologue.gateway.speech.voice_choice import VoiceChoice, note_header
 from duologue.http.error_responses import refuse, request_id_of
 from duologue.http.json_api import user_of
-from duologue.http.openapi import json_body
+from duologue.http.openapi import documented, json_body
 from duologue.http.sse import KEEP_ALIVE, PATIENCE, EventStream, while_connected
 from duologue.media.encoder import encode_file
 from duologue.request_parsing import parsing
@@ -45,6 +45,12 @@ from duologue.values.requests import ModelCard
 from duologue.wire.completion import AudioId, Completion, CompletionStream
 from duologue.wire.models.model_entries import model_entry, model_list, unloaded_entry
 from duologue.wire.openai import ChatCompletionBody
+from duologue.wire.shapes.completion_shapes import (
+    ChatCompletion,
+    ChatCompletionChunk,
+    ListedModels,
+    ModelEntry,
+)
 from duologue.wire.validation import check_counts, decode_json, validate
 from duologue.wire.validation_errors import shortened
 
@@ -158,8 +164,8 @@ def router(
     """The endpoints. `references` reads what a request names, without fetching anything where it is not given. `clock` gives seconds since 1970; `patience` and `keep_alive` are those of `sse`."""
     limits = limits or LimitSettings()
     requested = requested or RequestedModels(models)
-    routes = APIRouter(prefix="/v1", tags=["OpenAI"])
-    started = int(clock())
+    routes = APIRouter(tags=["OpenAI"])
+    _add_model_routes(routes, models, requested, int(clock()))
     shared = ReplyPipeline(generate, speech or SpeechService(None))
     pipeline = _CompletionPipeline(shared, limits, references or MediaReferences(limits), clock)
     schema = json_body(
@@ -167,9 +173,12 @@ def router(
         "application/json",
         "text/event-stream",
         description="A chat.completion object, or with `stream` its chunks as server-sent events.",
+        answers=ChatCompletion,
+        chunks=ChatCompletionChunk,
     )
 
-    @routes.post("/chat/completions", openapi_extra=schema, summary="Create a chat completion")
+    @routes.post("/chat/completions", include_in_schema=False)  # as llama-server has it too
+    @routes.post("/v1/chat/completions", openapi_extra=schema, summary="Create a chat completion")
     async def create_chat_completion(request: Request) -> Response:
         _check_coding(request)
         try:
@@ -202,24 +211,32 @@ def router(
         events.headers.update(headers)
         return events
 
-    @routes.head("/models/", include_in_schema=False)
-    @routes.head("/models", include_in_schema=False)
-    @routes.get("/models/", include_in_schema=False)
-    @routes.get("/models", summary="List the models")
+    return routes
+
+
+def _add_model_routes(
+    routes: APIRouter, models: ModelRegistry, requested: RequestedModels, started: int
+) -> None:
+    listed = documented(answers=ListedModels, says="The models.")
+    one = documented(answers=ModelEntry, says="The model.")
+
+    @routes.head("/v1/models/", include_in_schema=False)
+    @routes.head("/v1/models", include_in_schema=False)
+    @routes.get("/models", include_in_schema=False)  # as llama-server has it too
+    @routes.get("/v1/models/", include_in_schema=False)
+    @routes.get("/v1/models", openapi_extra=listed, summary="List the models")
     async def list_models(request: Request) -> Response:
         """The default chat model first; aliases follow, each with the model it stands for as its `root`, then the models that are loaded
         when a request of this user names them."""
         unloaded = await requested.unloaded(user_of(request))
         return _json(model_list(models.cards(), models.aliases(), started, unloaded))
 
-    @routes.get("/models/{name:path}", summary="One model, by its name or an alias")
+    @routes.get("/v1/models/{name:path}", openapi_extra=one, summary="One model, by its name or an alias")
     async def get_model(name: str, request: Request) -> Response:
         if models.find(name) is None and name in await requested.unloaded(user_of(request)):
             return _json(json.encode(unloaded_entry(name, started)))
         card = models.resolve(name)
         return _json(json.encode(model_entry(card, started, name)))
-
-    return routes
 
 
 class WholeBody(Protocol):

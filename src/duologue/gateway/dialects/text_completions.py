@@ -24,6 +24,7 @@ from duologue.http.sse import KEEP_ALIVE, PATIENCE, EventStream
 from duologue.values.generate import Generate
 from duologue.wire.completions.text_completion import TextCompletion, TextCompletionStream
 from duologue.wire.completions.text_completion_body import TextCompletionBody
+from duologue.wire.shapes.completion_shapes import CompletedText, CompletedTextChunk
 
 
 def router(
@@ -46,6 +47,8 @@ def router(
         "application/json",
         "text/event-stream",
         description="A text_completion object, or with `stream` its chunks as server-sent events.",
+        answers=CompletedText,
+        chunks=CompletedTextChunk,
     )
 
     @routes.post("/v1/completions", tags=["OpenAI"], openapi_extra=schema, summary="Continue a text")

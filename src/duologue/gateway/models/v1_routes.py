@@ -22,9 +22,11 @@ from duologue.gateway.models.loader import Load, Loader, LoadRequest, LoadState
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.models.remembered import RememberedModels
 from duologue.http.json_api import user_of
+from duologue.http.openapi import documented
 from duologue.http.sse import resumable_stream
 from duologue.threads import disk_io
 from duologue.wire.models.model_entries import model_entry
+from duologue.wire.shapes.completion_shapes import ModelEntry
 from duologue.wire.validation_errors import shortened
 
 MODULES = 100
@@ -113,7 +115,7 @@ def router(
     routes = APIRouter(prefix="/v1/model", tags=["models"])
     started = int(clock())
 
-    @routes.get("", summary="The default model")
+    @routes.get("", openapi_extra=documented(answers=ModelEntry), summary="The default model")
     async def default_model() -> dict[str, Any]:
         """Its entry, as in /v1/models. 503 if no model is loaded."""
         return model_entry(models.resolve(""), started)

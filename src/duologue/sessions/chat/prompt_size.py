@@ -71,7 +71,7 @@ def no_room(request: ChatRequest, tokens: str, context: int) -> ContextExceeded:
     raw = request.prompt is not None
     what, advice = ("prompt", "") if raw else ("conversation", " or start a new chat")
     return ContextExceeded(
-        f"The {what} takes {tokens} tokens, but this model has room for {context} with the reply. Shorten it{advice}.",
+        f"The {what} takes {tokens} tokens, but this model's maximum context length is {context} with the reply. Shorten it{advice}.",
         param="prompt" if raw else "messages",
     )
 

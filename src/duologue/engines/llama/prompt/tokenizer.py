@@ -136,7 +136,7 @@ class LlamaTokenizer:
     def _check(self, count: int) -> None:
         if count > FAR_TOO_LONG * self._context:
             raise ContextExceeded(
-                f"The conversation takes more than {FAR_TOO_LONG * self._context} tokens, but this model has room for "
+                f"The conversation takes more than {FAR_TOO_LONG * self._context} tokens, but this model's maximum context length is "
                 f"{self._context} with the reply. Shorten it or start a new chat.",
                 param="messages",
             )
