@@ -205,10 +205,11 @@ INSIDE: dict[str, dict[str, set[str]]] = {
     "tools": {"": {"builtin", "mcp"}, "builtin": {"", "mcp"}, "mcp": {""}},
     "models": {"": {"gguf"}, "hub": {"", "gguf"}, "gguf": {""}},
     "store": {
-        "": {"backup", "batches", "faces", "schema", "search", "sound"},
+        "": {"backup", "batches", "faces", "responses", "schema", "search", "sound"},
         "batches": {"", "schema"},
         "backup": {"", "schema"},
         "faces": {"", "schema"},
+        "responses": {"", "schema"},
         "schema": {""},
         "search": {"", "schema"},
         "sound": {"", "schema"},

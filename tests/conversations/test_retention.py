@@ -7,8 +7,9 @@ import pytest
 
 from duologue.conversations.retention import DELETED_MS, INTERVAL_S, LOGS_MS, TEMPORARY_MS, Retention
 from duologue.conversations.runs.event_log import LogEntry
-from duologue.errors import Unavailable
+from duologue.errors import NotFound, Unavailable
 from duologue.store.database import Database
+from duologue.store.responses.response_record import StoredResponse
 from duologue.store.stores import Stores
 from duologue.values.conversations import Conversation
 from duologue.values.runs import Run
@@ -105,3 +106,13 @@ async def test_it_comes_round_again_and_again_and_not_at_the_start(bench: Bench)
         group.cancel_scope.cancel()
     assert bench.slept == [INTERVAL_S] * 3
     assert bench.blobs.collected == 2
+
+
+async def test_old_responses_of_the_api_go(bench: Bench) -> None:
+    responses = bench.stores.durable.responses
+    await responses.add(StoredResponse("old", "ann", "completed", {}), [])
+    await bench.after(29 * 24 * 3_600_000)
+    assert (await responses.get("ann", "old")).id == "old"
+    await bench.after(2 * 24 * 3_600_000)
+    with pytest.raises(NotFound):
+        await responses.get("ann", "old")

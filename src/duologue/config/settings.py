@@ -24,6 +24,7 @@ from duologue.config.sections.loading import LoadingSettings
 from duologue.config.sections.log import Log
 from duologue.config.sections.mcp import Mcp
 from duologue.config.sections.recordings import RecordingSettings
+from duologue.config.sections.responses import ResponseSettings
 from duologue.config.sections.ui import Ui
 from duologue.config.sections.video import VideoConfig
 from duologue.config.sections.voice import VoiceSettings
@@ -404,6 +405,7 @@ class Settings(EngineSettings):
     runs: RunSettings = RunSettings()
     backups: BackupSettings = BackupSettings()
     recordings: RecordingSettings = RecordingSettings()
+    responses: ResponseSettings = ResponseSettings()
     files: FileSettings = FileSettings()
     batches: BatchSettings = BatchSettings()
     mcp: Mcp = Mcp()

@@ -1,4 +1,4 @@
-"""Retention: removes deleted conversations, old temporary chats, old logs, unreferenced files and abandoned uploads, every few minutes.
+"""Retention: removes deleted conversations, old temporary chats, old logs, old responses of the API, unreferenced files and abandoned uploads, every few minutes.
 
 Run by `service.py`. Owns how long each is kept. A failure of one does not keep the others from their turn.
 """
@@ -36,7 +36,7 @@ class FileCollector(Protocol):
 
 
 class Retention:
-    """The rounds over all stores."""
+    """The rounds over all stores. `responses_ms`: how long responses and conversations of OpenAI's API are kept."""
 
     def __init__(
         self,
@@ -44,11 +44,13 @@ class Retention:
         blobs: FileCollector,
         uploads: FileCollector,
         *,
+        responses_ms: int = 30 * 24 * HOUR_MS,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
     ) -> None:
         self._stores = stores
         self._blobs = blobs
         self._uploads = uploads
+        self._responses_ms = responses_ms
         self._sleep = sleep
 
     async def run(self) -> None:
@@ -63,6 +65,7 @@ class Retention:
             self._purge,
             self._forget_temporary,
             self._forget_logs,
+            self._forget_responses,
             self._collect,
             self._drop_uploads,
         ):
@@ -86,6 +89,10 @@ class Retention:
 
     async def _forget_logs(self) -> None:
         await self._stores.durable.runs.forget_logs(LOGS_MS)
+
+    async def _forget_responses(self) -> None:
+        if forgotten := await self._stores.durable.responses.forget(self._responses_ms):
+            log.info("%d old responses and conversations of the API were deleted", forgotten)
 
     async def _collect(self) -> None:
         if removed := await self._blobs.collect():

@@ -109,7 +109,7 @@ class Service:
             defaults=self.defaults,
             publish=self.feed.publish,
         )
-        self.retention = Retention(stores, blobs, uploads)
+        self.retention = Retention(stores, blobs, uploads, responses_ms=settings.responses.keep_ms)
         self.daily_backups = DailyBackups(stores.durable.database, settings.backups, now=now, clock=clock)
         self._titles_by_model = settings.runs.titles != "first"
         self._operator_options = _operator_options(settings)

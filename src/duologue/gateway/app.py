@@ -45,6 +45,7 @@ from duologue.gateway.calls import voice_socket
 from duologue.gateway.calls.call_model import is_native
 from duologue.gateway.calls.call_services import CallServices
 from duologue.gateway.dialects import audio, chat_completions, chat_socket, parse_routes, text_completions
+from duologue.gateway.dialects.reply import ReplyPipeline
 from duologue.gateway.duplex import duplex_socket
 from duologue.gateway.embeddings import embedding_routes
 from duologue.gateway.embeddings.service import EmbeddingService
@@ -68,6 +69,8 @@ from duologue.gateway.presets import preset_routes
 from duologue.gateway.presets.voice_samples import VoiceSamples
 from duologue.gateway.recordings import recording_routes
 from duologue.gateway.recordings.service import RecordingService
+from duologue.gateway.responses import conversation_routes, response_routes
+from duologue.gateway.responses.service import ResponseService
 from duologue.gateway.scheduling.eta import BASES, Estimator
 from duologue.gateway.scheduling.generate import Generator
 from duologue.gateway.scheduling.pool import Pool
@@ -313,7 +316,8 @@ class Gateway:
         completions = chat_completions.router(self.generate, self.models, self.requested_models, **shared)
         texts = text_completions.router(self.generate, self.requested_models, settings.limits)
         vectors = embedding_routes.router(self.embeddings, self.requested_models, settings.limits)
-        executor, folder = LineExecutor.of(completions, texts, vectors), settings.data / "batches"
+        responses = self._response_routes(references)
+        executor, folder = LineExecutor.of(completions, texts, vectors, *responses), settings.data / "batches"
         self.batches = BatchService(
             settings.batches, folder, self.files, executor, role_of=self.keys.role, now=wall_clock
         )
@@ -324,7 +328,22 @@ class Gateway:
             vectors,
             file_routes.router(self.files),
             batch_routes.router(self.batches),
+            *responses,
         )
+
+    def _response_routes(self, references: MediaReferences) -> tuple[APIRouter, ...]:
+        """OpenAI's Responses and Conversations APIs."""
+        limits = self.settings.limits
+        self.responses = ResponseService(
+            ReplyPipeline(self.generate, self.speech),
+            references,
+            limits=limits,
+            settings=self.settings.responses,
+            count=self.generate.counting(self.pool.count),
+            clock=time.time,
+        )
+        responses = response_routes.router(self.responses, self.requested_models, limits)
+        return responses, conversation_routes.router(self.responses, limits)
 
     def _application(self) -> FastAPI:
         settings, keys, page = self.settings, self.keys, self.static_page
@@ -459,6 +478,7 @@ class Gateway:
             await tasks.start(self.clips.run)
             self.avatars.use(self.service.stores.durable.avatars)
             await tasks.start(self.upstreams.run, self.service.stores.durable.upstreams)
+            await tasks.start(self.responses.run, self.service.stores.durable, self.service.blobs)
             await tasks.start(self.files.run, self.service.stores.durable.files)
             await tasks.start(
                 self.batches.run, self.service.stores.durable.batches, self._loads_repeated.wait

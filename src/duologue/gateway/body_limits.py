@@ -8,6 +8,11 @@ from duologue.gateway.auth import middleware, sessions
 MEGABYTE = 1024 * 1024
 EXTRA_BYTES = 64 * 1024
 """What a body may have besides the text or the file in it."""
+_MEDIA_PATHS = (
+    *("/chat/completions", "/v1/chat/completions", "/v1/messages", "/v1/messages/count_tokens"),
+    *("/v1/responses", "/v1/responses/input_tokens", "/v1/conversations"),
+)
+"""Requests that have files within their JSON."""
 
 
 def json_limit(settings: Settings) -> tuple[int, str]:
@@ -19,10 +24,7 @@ def body_limits(settings: Settings) -> dict[str, tuple[int, str]]:
     """The paths that take files, or files within JSON. A form has boundaries, which need some extra bytes."""
     form = EXTRA_BYTES
     return {
-        "/chat/completions": (settings.limits.body_mb * MEGABYTE, "limits.body_mb"),
-        "/v1/chat/completions": (settings.limits.body_mb * MEGABYTE, "limits.body_mb"),
-        "/v1/messages": (settings.limits.body_mb * MEGABYTE, "limits.body_mb"),
-        "/v1/messages/count_tokens": (settings.limits.body_mb * MEGABYTE, "limits.body_mb"),
+        **dict.fromkeys(_MEDIA_PATHS, (settings.limits.body_mb * MEGABYTE, "limits.body_mb")),
         middleware.LOGIN_PATH: (sessions.BODY_BYTES, ""),
         "/api/blobs": (settings.limits.blob_mb * MEGABYTE + form, "limits.blob_mb"),
         "/v1/files": (settings.limits.blob_mb * MEGABYTE + form, "limits.blob_mb"),

@@ -8,6 +8,7 @@ text, is saved to the database, and stays pure.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
@@ -101,10 +102,11 @@ class EventLog(Generic[Event]):
                     for event in self._reset:
                         yield NumberedEvent(position, event)
                     continue
-                entry = next((entry for entry in self._events if entry.number > position), None)
-                if entry is None:
+                at = bisect_right(self._events, position, key=_number)
+                if at == len(self._events):
                     await self._notifier.wait()
                     continue
+                entry = self._events[at]
                 position = entry.number
                 yield entry
         finally:
@@ -114,6 +116,10 @@ class EventLog(Generic[Event]):
         """End every reader's iteration: the server shuts down."""
         self._closed = True
         self._notifier.notify()
+
+
+def _number(entry: NumberedEvent[Event]) -> int:
+    return entry.number
 
 
 async def event_frames(

@@ -16,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from duologue.errors import NotFound
 from duologue.store.database import Database
+from duologue.store.schema.response_tables import response_item_blobs
 from duologue.store.schema.tables import (
     blob_owners,
     blobs,
@@ -101,7 +102,7 @@ class BlobRows:
             return sorted((await connection.scalars(these)).all())
 
     async def unreferenced(self, older_than_ms: int) -> list[str]:
-        """Files that no message, pending message or draft names, and that were uploaded longer ago than that."""
+        """Files that no message, item of a response, pending message or draft names, and that were uploaded longer ago than that."""
         async with self._database.reading() as connection:
             return await self._unreferenced(connection, older_than_ms, None)
 
@@ -132,7 +133,9 @@ class BlobRows:
             .scalar_subquery()
         )
         these = select(blobs.c.hash).where(
-            ~exists().where(message_blobs.c.hash == blobs.c.hash), newest <= self._now() - older_than_ms
+            ~exists().where(message_blobs.c.hash == blobs.c.hash),
+            ~exists().where(response_item_blobs.c.hash == blobs.c.hash),
+            newest <= self._now() - older_than_ms,
         )
         if hash is not None:
             these = these.where(blobs.c.hash == hash)

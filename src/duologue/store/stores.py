@@ -26,6 +26,8 @@ from duologue.store.mcp import McpServers
 from duologue.store.messages import Messages
 from duologue.store.pending import Pending
 from duologue.store.remembered_loads import RememberedLoads
+from duologue.store.responses.conversation_rows import ApiConversationRows
+from duologue.store.responses.response_rows import ResponseRows
 from duologue.store.runs import Runs
 from duologue.store.search.ranking import Search
 from duologue.store.settings import ServerSettings, UserSettings
@@ -64,6 +66,8 @@ class Store:
         self.recordings = RecordingRows(database, now)
         self.files = FileRows(database, now)
         self.batches = BatchRows(database, now)
+        self.responses = ResponseRows(database, now)
+        self.api_conversations = ApiConversationRows(database, now)
 
     def writing(self) -> AbstractAsyncContextManager[AsyncConnection]:
         return self.database.writing()

@@ -45,6 +45,14 @@ class MediaReference(Struct, frozen=True):
     stored: str = ""
 
 
+def file(given: str, where: str, place: str, name: str) -> MediaReference:
+    """A file as a request gives it: in base64, as a `data:` URL, or at an address. `place`: the path of the field."""
+    if is_address(given):
+        return MediaReference(where, "file", url=given, name=name)
+    data = from_data_url(given, place)[1] if given.startswith("data:") else from_base64(given, place)
+    return MediaReference(where, "file", data, name=name)
+
+
 def is_address(text: str) -> bool:
     """Whether a text is a web address."""
     return text[:8].lower().startswith(("http://", "https://"))

@@ -375,15 +375,7 @@ def _file(file: FileBody, where: str) -> media_parts.MediaReference:
             return media_parts.MediaReference(where, "file", name=file.filename, stored=file.file_id)
         sentence = f"{where}.file needs file_data, or the file_id of a stored file."
         raise BadRequest(sentence, param=f"{where}.file")
-    if media_parts.is_address(given):
-        return media_parts.MediaReference(where, "file", url=given, name=file.filename)
-    place = f"{where}.file.file_data"
-    data = (
-        media_parts.from_data_url(given, place)[1]
-        if given.startswith("data:")
-        else media_parts.from_base64(given, place)
-    )
-    return media_parts.MediaReference(where, "file", data, name=file.filename)
+    return media_parts.file(given, where, f"{where}.file.file_data", file.filename)
 
 
 def _part(content: AnyContent, where: str) -> Part:

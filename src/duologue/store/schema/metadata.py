@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import MetaData, Text
+from sqlalchemy import BigInteger, Integer, MetaData, Text
 from sqlalchemy.types import TypeDecorator
 
 if TYPE_CHECKING:
@@ -28,3 +28,7 @@ class Plain(TypeDecorator[str]):
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
         return value.replace("\0", "") if value else value
+
+
+# SQLite counts a row's number only in a column that is exactly INTEGER.
+Number = BigInteger().with_variant(Integer, "sqlite")

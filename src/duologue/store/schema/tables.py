@@ -25,14 +25,13 @@ from sqlalchemy.types import UserDefinedType
 
 from duologue.store.schema.batch_tables import batches as batches
 from duologue.store.schema.batch_tables import stored_files as stored_files
+from duologue.store.schema.metadata import Number as Number
 from duologue.store.schema.metadata import Plain as Plain
 from duologue.store.schema.metadata import metadata as metadata
+from duologue.store.schema.response_tables import responses as responses
 
-HEAD = "0013"
+HEAD = "0014"
 """The revision of this schema. Revisions are four-digit numbers, so that they can be compared as text."""
-
-# SQLite counts a row's number only in a column that is exactly INTEGER.
-Number = BigInteger().with_variant(Integer, "sqlite")
 
 
 def _named_values(table: str) -> Table:

@@ -1,0 +1,1 @@
+"""OpenAI's Responses and Conversations APIs over the reply pipeline."""

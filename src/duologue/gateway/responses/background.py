@@ -1,0 +1,196 @@
+"""Responses that are written in the background: each a task of the server, with a numbered log of its events for whoever watches.
+
+Owns how many of them a user may have, cancelling, and how long the log of one that ended can be read. Used by `service`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from typing import Any
+
+import anyio
+import anyio.abc
+import msgspec
+
+from duologue.errors import Busy, Problem, Unavailable
+from duologue.gateway.responses.item_storage import ItemStorage
+from duologue.gateway.responses.preparation import PreparedResponse
+from duologue.gateway.responses.response_reply import Events, Keep, ResponseWriter
+from duologue.http.event_log import EventLog, EventNumbers
+from duologue.store.responses.response_record import StoredResponse
+from duologue.values.events import STOPPING
+from duologue.wire.responses.response_object import failed_after
+from duologue.wire.responses.response_stream import ResponseEncoder, ResponseEvent
+
+log = logging.getLogger(__name__)
+
+MOST_EVENTS = 1_000_000
+"""Of one response; each token of a reply is about one."""
+ENDED_LOGS = 64
+"""Logs of ended responses that are kept."""
+ENDED_BYTES = 32 * 2**20
+"""The bytes of these logs."""
+RESTARTED = "server_restarted"
+RESTARTED_SENTENCE = "The server restarted while it wrote this response. Ask again."
+
+
+class BackgroundResponse:
+    """One that runs or has ended."""
+
+    def __init__(self, prepared: PreparedResponse, encoder: ResponseEncoder) -> None:
+        self.encoder = encoder
+        self.user, self.id = prepared.asked.user, prepared.asked.id
+        self.scope = anyio.CancelScope()
+        self.ended = anyio.Event()
+        self.bytes = 0
+        self.log: EventLog[ResponseEvent] = EventLog(
+            EventNumbers(-1), reset=(), remembered=MOST_EVENTS, complete_after=-1
+        )
+
+    def publish(self, events: Events) -> None:
+        for event in events:
+            self.bytes += len(event.data)
+            self.log.publish(event)
+
+    async def frames(self, after: int = -1) -> AsyncGenerator[bytes]:
+        """The events after number `after` as they come, until the last one."""
+        last = self.log.number
+        if self.ended.is_set() and after >= last:
+            return
+        async with aclosing(self.log.read(after)) as entries:
+            async for entry in entries:
+                yield entry.event.frame
+                if entry.event.final:
+                    return
+
+
+class BackgroundResponses:
+    """`run` serves until cancelled; before that none can begin. `most`: of one user at a time."""
+
+    def __init__(
+        self,
+        writer: ResponseWriter,
+        storage: ItemStorage,
+        keep: Keep,
+        *,
+        most: int,
+        clock: Callable[[], float],
+    ) -> None:
+        self._writer, self._storage, self._keep = writer, storage, keep
+        self._most, self._clock = most, clock
+        self._tasks: anyio.abc.TaskGroup | None = None
+        self._running: dict[str, BackgroundResponse] = {}
+        self._ended: OrderedDict[str, BackgroundResponse] = OrderedDict()
+
+    async def run(self, *, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        """Mark those that the last server left unfinished, and keep the tasks until cancelled."""
+        for left in await self._storage.responses.unfinished():
+            response = failed_after(left.response, RESTARTED, RESTARTED_SENTENCE)
+            await self._storage.responses.save(
+                msgspec.structs.replace(left, status="failed", response=response)
+            )
+        try:
+            async with anyio.create_task_group() as tasks:
+                self._tasks = tasks
+                task_status.started()
+                await anyio.sleep_forever()
+        finally:
+            self._tasks = None
+            for running in self._running.values():
+                running.log.close()
+
+    def check_room(self, user: str) -> None:
+        """Raises Busy when this user has as many as allowed, Unavailable while the server starts or stops."""
+        if self._tasks is None:
+            raise Unavailable(STOPPING.message, code=STOPPING.code)
+        if sum(running.user == user for running in self._running.values()) >= self._most:
+            raise Busy(
+                f"{self._most} of your responses run in the background already (setting responses.background). Wait until one "
+                "has ended, or cancel one.",
+                code="background_full",
+            )
+
+    async def begin(self, prepared: PreparedResponse) -> BackgroundResponse:
+        """Store a response and begin to write it. Raises Busy, Unavailable."""
+        self.check_room(prepared.asked.user)
+        assert self._tasks is not None
+        encoder = self._writer.encoder(prepared, streams=True)
+        job = BackgroundResponse(prepared, encoder)
+        job.publish(encoder.queued())
+        self._running[job.id] = job
+        try:
+            await self._storage.responses.add(stored_response(prepared, encoder.response), prepared.given)
+        except BaseException:
+            del self._running[job.id]
+            raise
+        self._tasks.start_soon(self._work, job, prepared)
+        return job
+
+    def find(self, user: str, id: str) -> BackgroundResponse | None:
+        """One of this user that runs, or whose log is still kept."""
+        job = self._running.get(id) or self._ended.get(id)
+        return job if job is not None and job.user == user else None
+
+    async def cancel(self, user: str, id: str) -> None:
+        """End one that runs, and return when its end is stored; without effect on others."""
+        job = self._running.get(id)
+        if job is not None and job.user == user:
+            job.scope.cancel()
+            await job.ended.wait()
+
+    def forget(self, user: str, id: str) -> None:
+        """Drop the log of one that was deleted."""
+        if self.find(user, id) is not None:
+            self._ended.pop(id, None)
+
+    async def _work(self, job: BackgroundResponse, prepared: PreparedResponse) -> None:
+        try:
+            try:
+                with job.scope:
+                    await self._write(job, prepared)
+                if job.scope.cancelled_caught and not job.encoder.ended:
+                    events = job.encoder.cancelled(int(self._clock()))
+                    await self._keep(prepared, job.encoder)
+                    job.publish(events)
+            except Exception as error:
+                log.exception("the response %s in the background failed", job.id)
+                known = error if isinstance(error, Problem) else Problem("An internal error occurred.")
+                job.publish(job.encoder.broken(known.code, known.message))
+        finally:
+            self._running.pop(job.id, None)
+            job.ended.set()
+            self._remember(job)
+
+    async def _write(self, job: BackgroundResponse, prepared: PreparedResponse) -> None:
+        is_saved = False
+        async with aclosing(self._writer.write(prepared, job.encoder)) as batches:
+            async for events in batches:
+                if not is_saved and not job.encoder.ended:
+                    is_saved = True
+                    running = stored_response(prepared, job.encoder.response)
+                    await self._storage.responses.save(running)
+                job.publish(events)
+
+    def _remember(self, job: BackgroundResponse) -> None:
+        self._ended[job.id] = job
+        while len(self._ended) > ENDED_LOGS or (
+            len(self._ended) > 1 and sum(ended.bytes for ended in self._ended.values()) > ENDED_BYTES
+        ):
+            self._ended.popitem(last=False)
+
+
+def stored_response(prepared: PreparedResponse, response: dict[str, Any]) -> StoredResponse:
+    """A response as a row; its output is among the items."""
+    body = prepared.asked.body
+    return StoredResponse(
+        prepared.asked.id,
+        prepared.asked.user,
+        response["status"],
+        {name: value for name, value in response.items() if name != "output"},
+        body.previous_response_id,
+        None if body.conversation is None else body.conversation.id,
+        body.background,
+    )

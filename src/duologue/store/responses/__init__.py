@@ -1,0 +1,1 @@
+"""Responses and conversations of OpenAI's API, and their items."""

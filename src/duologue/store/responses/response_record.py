@@ -1,0 +1,40 @@
+"""Responses and conversations of OpenAI's API as the database keeps them. Not the chats of the page."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+ItemSide = Literal["input", "output"]
+
+
+class StoredItem(Struct, frozen=True):
+    """An item with its id; `files` are the hashes of its media."""
+
+    id: str
+    item: dict[str, Any]
+    side: ItemSide = "input"
+    files: tuple[str, ...] = ()
+
+
+class StoredResponse(Struct, frozen=True):
+    """`response`: the object as clients get it, without its output, which is among the items. Times are milliseconds."""
+
+    id: str
+    user: str
+    status: str
+    response: dict[str, Any]
+    previous: str | None = None
+    conversation: str | None = None
+    background: bool = False
+    created: int = 0
+
+
+class ApiConversation(Struct, frozen=True):
+    """A conversation of the API; `created` in milliseconds."""
+
+    id: str
+    user: str
+    metadata: dict[str, str] = {}
+    created: int = 0

@@ -1,0 +1,1 @@
+"""OpenAI's Responses API: its bodies to values, and events to its objects and streams."""
