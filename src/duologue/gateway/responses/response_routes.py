@@ -11,7 +11,7 @@ from duologue.config.settings import LimitSettings
 from duologue.errors import BadRequest
 from duologue.gateway.models.requested_models import RequestedModels
 from duologue.gateway.responses.preparation import AskedResponse
-from duologue.gateway.responses.service import ResponseService
+from duologue.gateway.responses.service import FindAsked, ResponseService
 from duologue.http.error_responses import request_id_of
 from duologue.http.json_api import answer, body_of, flag, user_of, whole_number
 from duologue.http.openapi import documented, json_body
@@ -40,25 +40,31 @@ def router(service: ResponseService, requested: RequestedModels, limits: LimitSe
         description="A response object, or with `stream` its events as server-sent events.",
     )
 
-    async def asked_response(request: Request) -> AskedResponse:
+    async def read_request(request: Request) -> tuple[ResponseBody, FindAsked]:
+        """The body, and what finds its model, which may have to be loaded first."""
         fields = await body_of(request)
         size, user = len(await request.body()), user_of(request)
         check_item_counts(fields, limits)
         body = await parsing(size, validate, ResponseBody, fields, user=user)
         body.check()
-        card = await requested.card(body.model, user)
         id, now = f"resp_{uuid.uuid4().hex}", int(service.clock())
-        return AskedResponse(body, size, card, user, request_id_of(request.scope), id, now)
+
+        async def find() -> AskedResponse:
+            card = await requested.card(body.model, user)
+            return AskedResponse(body, size, card, user, request_id_of(request.scope), id, now)
+
+        return body, find
 
     @routes.post("", openapi_extra=created, summary="Create a response")
     async def create_response(request: Request) -> Response:
-        return await service.create(await asked_response(request))
+        return await service.create(*await read_request(request))
 
     counted = documented(body=ResponseBody, answers=dict[str, object], says="How many tokens the input has")
 
     @routes.post("/input_tokens", openapi_extra=counted, summary="Count the tokens of a response's input")
     async def count_input_tokens(request: Request) -> Response:
-        return answer(await service.count(await asked_response(request)))
+        _, find = await read_request(request)
+        return answer(await service.count(await find()))
 
     read = documented(
         answers=dict[str, object],

@@ -5,8 +5,7 @@ Puts together what the routes need; created by `gateway/app.py`, which opens the
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -35,12 +34,16 @@ from duologue.gateway.responses.response_reply import ResponseWriter, StreamedRe
 from duologue.http.json_api import answer
 from duologue.http.sse import EventStream, resumable_stream
 from duologue.store.responses.response_record import StoredResponse
+from duologue.wire.responses.response_body import ResponseBody
 from duologue.wire.responses.response_object import RUNNING, failed_after
 from duologue.wire.responses.response_stream import ResponseEncoder
 
 if TYPE_CHECKING:
     from duologue.conversations.files.blobs import Blobs
     from duologue.store.stores import Store
+
+FindAsked = Callable[[], Awaitable[AskedResponse]]
+"""Finds the model of a request. Raises Problem."""
 
 
 class ResponseService:
@@ -80,12 +83,16 @@ class ResponseService:
         self.storage.use(store, blobs)
         await self._background.run(task_status=task_status)
 
-    async def create(self, asked: AskedResponse) -> Response:
+    async def create(self, body: ResponseBody, find: FindAsked) -> Response:
         """The answer to a request: a stream, the whole response, or one that has only begun. Raises Problem."""
-        if asked.body.background:
-            return await self._begin(asked)
-        prepare = partial(self.preparation.prepare, asked)
-        if not asked.body.stream:
+        if body.background:
+            return await self._begin(await find())
+
+        async def prepare() -> PreparedResponse:
+            # Within the answer: a model that is loaded first takes a while, in which a stream is kept alive.
+            return await self.preparation.prepare(await find())
+
+        if not body.stream:
             return WholeResponse(self._writer, prepare)
         streamed = StreamedResponse(self._writer, prepare)
         return EventStream(streamed.source(), streamed, failure=streamed.failure)
