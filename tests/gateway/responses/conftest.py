@@ -28,8 +28,8 @@ from duologue.http.error_responses import problem_body, problem_status
 from duologue.store.database import Database
 from duologue.store.stores import Store
 from duologue.values.events import Done, Prefilled, Started, TextDelta, Usage
+from duologue.values.questions.told import Counted
 from duologue.values.requests import ChatRequest, ModelCard
-from duologue.wire.worker_protocol import Counted
 
 VERBS = ("tools", "tool_choice", "format", "logprobs", "count", "thinking")
 SEER = ModelCard("mini", "scripted", 100, verbs=VERBS, modalities=("text", "image"))
@@ -87,7 +87,7 @@ class Bench:
     async def count(self, request: ChatRequest, user: str) -> Counted:
         """Ten tokens for each message."""
         self.counted.append(request)
-        return Counted(0, 10 * len(request.messages), 100)
+        return Counted(10 * len(request.messages), 100)
 
     def application(self) -> Any:
         app = FastAPI()

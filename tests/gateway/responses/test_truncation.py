@@ -7,8 +7,8 @@ import pytest
 from duologue.errors import Unsupported
 from duologue.gateway.responses.truncation import fitted_to_context, turn_starts
 from duologue.values.messages import Message, TextPart, assistant, system, user
+from duologue.values.questions.told import Counted
 from duologue.values.requests import ChatRequest, ModelCard, Sampling
-from duologue.wire.worker_protocol import Counted
 
 pytestmark = pytest.mark.anyio
 
@@ -16,7 +16,7 @@ CARD = ModelCard("mini", "scripted", 100, verbs=("count",))
 
 
 async def ten_each(request: ChatRequest, user: str) -> Counted:
-    return Counted(0, 10 * len(request.messages), 100)
+    return Counted(10 * len(request.messages), 100)
 
 
 async def fitted(*messages: Message, most: int | None = None) -> list[str]:

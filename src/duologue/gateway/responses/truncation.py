@@ -9,8 +9,8 @@ import msgspec
 
 from duologue.errors import Unsupported
 from duologue.values.messages import Message
+from duologue.values.questions.told import Counted
 from duologue.values.requests import ChatRequest, ModelCard
-from duologue.wire.worker_protocol import Counted
 
 REPLY_TOKENS = 1024
 """Room that is left for a reply without a limit, in a quarter of the context at most."""
