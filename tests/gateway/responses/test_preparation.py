@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import openai
 import pytest
 from tests.gateway.responses.conftest import SEER, Bench
 
 from duologue.config.settings import LimitSettings
-from duologue.errors import NotFound, Problem, TooLarge
+from duologue.errors import NotFound, Problem, TooLarge, Unsupported
 from duologue.gateway.responses.preparation import AskedResponse
 from duologue.wire.responses.response_body import ResponseBody
 from duologue.wire.validation import validate
@@ -63,12 +62,15 @@ async def test_a_conversation_without_room_takes_no_more(bench: Bench) -> None:
     assert full.value.code == "responses_full"
 
 
-async def test_tools_that_run_elsewhere_are_left_out_where_the_operator_says_so(bench: Bench) -> None:
+async def test_tools_that_run_elsewhere_are_left_out_or_refused_as_the_operator_says(bench: Bench) -> None:
     tools: Any = [{"type": "web_search"}]
-    with pytest.raises(openai.BadRequestError):
-        await bench.ann.responses.create(model="mini", input="Hi", tools=tools)
-    bench.settings = bench.settings.model_copy(update={"hosted_tools": "ignore"})
     service = bench.new_service()
     service.storage.use(bench.store, bench.blobs)
     prepared = await service.preparation.prepare(asked(tools=tools))
     assert prepared.plan.request.unapplied == ("tools[0].web_search",)
+    bench.settings = bench.settings.model_copy(update={"hosted_tools": "refuse"})
+    service = bench.new_service()
+    service.storage.use(bench.store, bench.blobs)
+    with pytest.raises(Unsupported) as refused:
+        await service.preparation.prepare(asked(tools=tools))
+    assert refused.value.param == "tools[0]"

@@ -194,11 +194,11 @@ async def test_tokens_are_counted(bench: Bench) -> None:
 
 
 async def test_errors_have_openais_shape_and_their_status(bench: Bench) -> None:
-    answer = await bench.plain.post("/responses", json={"input": "Hi", "tools": [{"type": "web_search"}]})
+    answer = await bench.plain.post("/responses", json={"input": "Hi", "truncation": "maybe"})
     assert answer.status_code == 400
     error = answer.json()["error"]
     assert (error["type"], error["param"], error["code"]) == (
-        "invalid_request_error", "tools[0]", "unsupported",
+        "invalid_request_error", "truncation", "invalid_request",
     )  # fmt: skip
     assert (await bench.plain.post("/responses", json={"model": "none", "input": "Hi"})).status_code == 404
     assert (await bench.plain.post("/responses", content=b"{")).status_code == 400

@@ -23,9 +23,9 @@ class ResponseSettings(Section):
         default=8, description="Responses of one user that may run in the background at a time."
     )
     hosted_tools: Literal["refuse", "ignore"] = Field(
-        default="refuse",
-        description="A tool in a request that runs at OpenAI, such as web_search: the request is refused, or (`ignore`) goes on without it "
-        "and names it in `ignored`.",
+        default="ignore",
+        description="A tool in a request that runs at OpenAI, such as web_search: the request goes on without it and names it in "
+        "`ignored`, or (`refuse`) is refused. Agents such as Codex always offer one.",
     )
 
     @property

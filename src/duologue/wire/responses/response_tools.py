@@ -161,7 +161,7 @@ def offered(tools: Sequence[AnyResponseTool], asked: str | None, hosted: HostedT
             if hosted == "refuse":
                 raise Unsupported(
                     f"{where} is {shortened(tool.type)}, which runs at OpenAI and not on this server. Leave it out, or offer what it "
-                    "does as a function; the setting responses.hosted_tools has such tools left out here.",
+                    "does as a function.",
                     param=where,
                 )
             left_out.append(f"{where}.{shortened(tool.type)}")
