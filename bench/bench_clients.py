@@ -29,7 +29,7 @@ NAMES = (
     "openai_agents",
 )
 MODEL = "duologue-mini"
-PROXY = "litellm[proxy]==1.99.9"
+PROXY = "litellm[proxy]==1.99.4"
 BUILD = root() / "build" / "clients"
 RUNNER = root() / "scripts" / "clients.py"
 
