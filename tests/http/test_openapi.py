@@ -67,3 +67,14 @@ def test_an_answer_without_a_body_has_no_schema() -> None:
     assert "content" not in dict(documented(status=204).items())["responses"]["204"]
     file = dict(documented(takes_file=True).items())
     assert "application/octet-stream" in file["requestBody"]["content"]
+
+
+def test_what_is_added_to_a_description_leaves_the_rest_of_it() -> None:
+    both = dict((documented(answers=StoredMessage, status=201) | {"parameters": []}).items())
+    assert both["parameters"] == []
+    assert "201" in both["responses"]
+
+
+def test_an_answer_may_have_several_media_types() -> None:
+    description = dict(documented(media=("application/x-ndjson", "text/markdown")).items())
+    assert set(description["responses"]["200"]["content"]) == {"application/x-ndjson", "text/markdown"}

@@ -61,7 +61,7 @@ def documented(
     says: str = "The answer",
     query: Mapping[str, str | tuple[str, Mapping[str, object]]] | None = None,
     also: Mapping[int, str] | None = None,
-    media: str = "application/json",
+    media: str | tuple[str, ...] = "application/json",
 ) -> dict[str, Any]:
     """The description of a route: its body, its answer (a type msgspec knows, or several), its query (name to sentence, and to a
     schema where it takes not any text), and `also` other statuses of success without a body (to sentence)."""
@@ -80,7 +80,8 @@ def documented(
             description["requestBody"] = {"required": True, "content": {"application/octet-stream": file}}
         answer: dict[str, Any] = {"description": says}
         if status != 204:
-            answer["content"] = {media: {"schema": _value_schema(answers)} if answers is not None else {}}
+            content = {"schema": _value_schema(answers)} if answers is not None else {}
+            answer["content"] = dict.fromkeys((media,) if isinstance(media, str) else media, content)
         description["responses"] = {str(status): answer}
         for other, meaning in (also or {}).items():
             description["responses"][str(other)] = {"description": meaning}
@@ -119,6 +120,10 @@ class _LazyDescription(dict[str, Any]):
     def __bool__(self) -> bool:
         # FastAPI leaves out a description that is false, as an empty dict is before it is built.
         return True
+
+    def __or__(self, other: Any) -> Any:
+        # Of the plain dict, which is empty before it is built, the other would be all that is left.
+        return _LazyDescription(lambda: {**dict(self.items()), **other})
 
     def items(self) -> Any:
         # The one method FastAPI reads the description with.

@@ -58,6 +58,8 @@ ID_SCHEMA = {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"}
 Id = Annotated[str, AfterValidator(checked_id), WithJsonSchema(ID_SCHEMA)]
 Hash = Annotated[str, AfterValidator(_hash), WithJsonSchema({"type": "string", "pattern": "^[0-9a-f]{64}$"})]
 Title = Annotated[str, Field(max_length=TITLE)]
+NOT_NULL = WithJsonSchema({"type": "boolean"})
+"""For a flag that may be left out: None is what it is then, and not a value."""
 
 
 class RequestBody(BaseModel):
@@ -250,10 +252,10 @@ class NewConversationBody(RequestBody):
 class ConversationChangeBody(RequestBody):
     """Absent fields stay as they are. `leaf` switches to the branch of the newest row below it."""
 
-    title: Title | None = None
+    title: Annotated[Title | None, WithJsonSchema({"type": "string", "maxLength": TITLE})] = None
     folder: Id | None = None
-    pinned: bool | None = None
-    archived: bool | None = None
+    pinned: Annotated[bool | None, NOT_NULL] = None
+    archived: Annotated[bool | None, NOT_NULL] = None
     tags: list[Annotated[str, Field(min_length=1, max_length=64)]] | None = Field(
         default=None, max_length=TAGS
     )

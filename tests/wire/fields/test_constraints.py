@@ -99,3 +99,10 @@ def test_what_is_not_kept_is_refused_by_its_name(fields: dict[str, Any], param: 
     with pytest.raises(Problem, match=says) as error:
         kept(**fields)
     assert (error.value.param, error.value.status) == (param, 400)
+
+
+@pytest.mark.parametrize(
+    "name", ["grammar", "grammar_string", "guided_grammar", "regex_pattern", "guided_regex"]
+)
+def test_an_empty_pattern_or_grammar_is_none(name: str) -> None:
+    assert kept(**{name: ""}) is None

@@ -71,7 +71,7 @@ def router(service: Service) -> APIRouter:
         "/conversations/{id}/export",
         summary="Export a conversation",
         openapi_extra=documented(
-            media="application/x-ndjson",
+            media=("application/x-ndjson", "text/markdown"),
             says="The file",
             query={
                 "format": (

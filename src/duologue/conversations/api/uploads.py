@@ -28,7 +28,7 @@ _PIECE: dict[str, Any] = {
             "in": "header",
             "required": True,
             "description": "where the piece begins: what the upload has so far",
-            "schema": {"type": "integer"},
+            "schema": {"type": "integer", "minimum": 0},
         }
     ]
 }

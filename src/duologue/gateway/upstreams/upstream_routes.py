@@ -75,7 +75,10 @@ class NewUpstream(BaseModel):
 
     url: str = Field(min_length=1, max_length=500, description=URL)
     kind: str = Field(
-        default=OTHER, max_length=40, description="What it is: a kind of `providers`, or one that was found."
+        default=OTHER,
+        max_length=40,
+        description="What it is: a kind of `providers`, or one that was found.",
+        json_schema_extra={"enum": [*sorted(KINDS)]},
     )
     name: str = Field(default="", max_length=40, description="Its name here; by default after its kind.")
     key: Key | None = Field(
@@ -125,7 +128,12 @@ class UpstreamTest(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     url: str = Field(min_length=1, max_length=500, description=URL)
-    kind: str = Field(default=OTHER, max_length=40, description="As when it is connected.")
+    kind: str = Field(
+        default=OTHER,
+        max_length=40,
+        description="As when it is connected.",
+        json_schema_extra={"enum": [*sorted(KINDS)]},
+    )
     key: Key | None = Field(default=None, description="Its key.")
     name: str = Field(
         default="", max_length=40, description="A connected server whose stored key is used for its address."

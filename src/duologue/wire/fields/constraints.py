@@ -40,7 +40,7 @@ def _schema_object(value: object) -> object:
 
 
 def _grammar(value: str) -> str:
-    if "::=" not in value:
+    if value and "::=" not in value:
         raise ValueError(_LARK)
     return value
 
@@ -119,11 +119,12 @@ class FormatFields(Body):
         for name in ("json_schema", "guided_json"):
             if (schema := getattr(self, name)) is not None:
                 yield OutputFormat("json_schema", schema=dict(schema), param=name)
+        # Some programs send every field they know; an empty pattern or grammar is none, as in the servers they were written for.
         for name in ("regex_pattern", "guided_regex"):
-            if (pattern := getattr(self, name)) is not None:
+            if pattern := getattr(self, name):
                 yield OutputFormat("regex", pattern=pattern, param=name)
         for name in ("grammar", "grammar_string", "guided_grammar"):
-            if (grammar := getattr(self, name)) is not None:
+            if grammar := getattr(self, name):
                 yield OutputFormat("grammar", grammar=grammar, param=name)
         if self.guided_choice is not None:
             yield OutputFormat("choice", choices=tuple(self.guided_choice), param="guided_choice")
