@@ -53,7 +53,7 @@ class ContentLogprob(TopLogprob, frozen=True):
 
 class ContentLogprobs(Struct, frozen=True):
     content: list[ContentLogprob]
-    refusal: None
+    refusal: str | None
 
 
 class CalledFunction(Struct, frozen=True):
@@ -81,7 +81,7 @@ class CompletionAudio(Struct, frozen=True):
 class CompletionMessage(Struct, frozen=True):
     role: Literal["assistant"]
     content: str | None
-    refusal: None
+    refusal: str | None
     audio: CompletionAudio | UnsetType = UNSET
     reasoning_content: str | UnsetType = UNSET
     reasoning: str | UnsetType = UNSET
@@ -272,7 +272,7 @@ class ModelEntry(Struct, frozen=True):
     created: int
     owned_by: str
     root: str
-    parent: None
+    parent: str | None
     status: ModelStatus
     state: Literal["loaded", "not-loaded"]
     type: str | UnsetType = UNSET
