@@ -29,6 +29,7 @@ A_MODEL = "wants a model for this task; the scripted one is for chats"
 ONE_OF = "wants one of two fields"
 STATE = "wants a state that most conversations are not in"
 RULES = {
+    "GET /v1/responses/{id}": "`starting_after` belongs to a stream",
     "DELETE /api/permissions": "a tool is named with its server",
     "GET /api/conversations": "`before` is what another page gave",
     "GET /v1/files": "`purpose` is one of five, or nothing",
