@@ -39,6 +39,9 @@ MULTIPART_SLACK = 64 * 1024
 """Bytes allowed for the form around the file."""
 
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
+_A_FILE: dict[str, Any] = {
+    "responses": {"200": {"description": "The file, of the type it was stored with", "content": {"*/*": {}}}}
+}
 _BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
@@ -87,7 +90,7 @@ def router(
         return Response(msgspec.json.encode(blob), 201, media_type="application/json")
 
     @routes.head("/{hash}", include_in_schema=False)
-    @routes.get("/{hash}", summary="A file")
+    @routes.get("/{hash}", summary="A file", openapi_extra=_A_FILE)
     async def read_blob(request: Request, hash: str, download: bool = False) -> Response:
         """The file as it was uploaded; supports ranges. A file that could act as a page is served only as a download."""
         blob = await blobs.get(user_of(request), hash)
@@ -151,7 +154,7 @@ def _add_views(
         card = resolve(model)
         return answer(await media_fit(blobs, limits, user_of(request), hash, card, hears=hears()))
 
-    @routes.get("/{hash}/thumbnail", summary="A small picture of a file")
+    @routes.get("/{hash}/thumbnail", summary="A small picture of a file", openapi_extra=_A_FILE)
     async def read_thumbnail(
         request: Request, hash: str, side: Annotated[int, Query(ge=1, le=4096)] = 256
     ) -> Response:
