@@ -1,6 +1,6 @@
 """An answer that takes a while and is sent in one piece: its work ends when the client leaves.
 
-Used by routes that make something and have nothing to stream: embeddings and reranking.
+Used by routes that make something and have nothing to stream: embeddings, reranking, counting a prompt's tokens, loading a model.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
-from tests.support.stand_in import StandIn
+from tests.gateway.requested_stand_in import LATE, MINI, Requested
 from websockets.asyncio.client import connect
 
 from duologue.errors import EngineFailed, ModelNotFound, Problem
@@ -18,43 +18,10 @@ from duologue.gateway.dialects import chat_completions, chat_socket
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.http.error_responses import problem_body, problem_status
 from duologue.values.events import Done, TextDelta
-from duologue.values.requests import ModelCard
 
 pytestmark = pytest.mark.anyio
-MINI = ModelCard("mini", "scripted", 2048)
-LATE = ModelCard("late", "scripted", 2048)
 HELLO: list[Any] = [{"role": "user", "content": "Hello"}]
 PATH = "/v1/chat/completions"
-
-
-class Requested(StandIn):
-    """Has the model `late` loaded once the gate is open."""
-
-    def __init__(self) -> None:
-        self.gate = anyio.Event()
-        self.asked = anyio.Event()
-        self.left = anyio.Event()
-        self.problem: Problem | None = None
-        self.names = ["late"]
-
-    def loaded(self, name: str) -> ModelCard | None:
-        return MINI if name in ("", "mini") else None
-
-    async def card(self, name: str, user: str) -> ModelCard:
-        if (card := self.loaded(name)) is not None:
-            return card
-        self.asked.set()
-        try:
-            await self.gate.wait()
-        except anyio.get_cancelled_exc_class():
-            self.left.set()
-            raise
-        if self.problem is not None:
-            raise self.problem
-        return LATE
-
-    async def unloaded(self, user: str) -> list[str]:
-        return self.names
 
 
 @pytest.fixture

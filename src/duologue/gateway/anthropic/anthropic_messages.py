@@ -12,21 +12,23 @@ from contextlib import aclosing, asynccontextmanager
 from typing import TypeVar
 
 from fastapi import APIRouter, Request
-from msgspec import Struct
+from msgspec import Struct, json
 from starlette.responses import Response
 
 from duologue.config.settings import LimitSettings
 from duologue.errors import Unsupported
-from duologue.gateway.dialects.chat_completions import WholeReply
+from duologue.gateway.dialects.awaited_replies import awaited_stream, awaited_whole
+from duologue.gateway.dialects.merged_replies import Source
 from duologue.gateway.dialects.reply import ReplyPipeline, ReplyPlan
 from duologue.gateway.media.references import MediaReferences
 from duologue.gateway.models.registry import admit
 from duologue.gateway.models.requested_models import RequestedModels
 from duologue.gateway.speech.service import SpeechService
 from duologue.http.error_responses import request_id_of
-from duologue.http.json_api import answer, raw_body, user_of
+from duologue.http.json_api import raw_body, user_of
 from duologue.http.openapi import documented, json_body
-from duologue.http.sse import KEEP_ALIVE, PATIENCE, EventStream
+from duologue.http.sse import KEEP_ALIVE, PATIENCE
+from duologue.http.whole_answer import WholeAnswer
 from duologue.request_parsing import parsing
 from duologue.values.fitting import has_media
 from duologue.values.generate import Batch, Generate
@@ -81,6 +83,14 @@ class _MessagePipeline:
         )
         return await parsing(asked.size, asked.body.translated, self._limits, read, user=asked.user)
 
+    async def admitted(self, asked: _Asked, *, hears: bool) -> ChatRequest:
+        """The request as its model takes it, which is not run. Raises Problem."""
+        translated = await self.translated(asked)
+        try:
+            return admit(asked.card, translated.request, hears=hears)
+        except Unsupported as problem:
+            raise relocated(problem, translated.places) from None
+
     def _plan(self, asked: _Asked, translated: TranslatedRequest) -> ReplyPlan:
         try:
             return self._pipeline.plan(
@@ -129,11 +139,16 @@ def router(
     )
     routes = APIRouter(prefix="/v1/messages", tags=["Anthropic"])
 
-    async def asked_of(request: Request, model: type[M]) -> tuple[_Asked, M]:
+    async def read(request: Request, model: type[M]) -> tuple[M, Callable[[], Awaitable[_Asked]]]:
+        """The body; and what finds its model, which may have to be loaded: that belongs into the answer."""
         data, user = await raw_body(request), user_of(request)
         body = await parsing(len(data), _decoded, data, model, limits, user=user)
-        card = await requested.card(body.model, user)
-        return _Asked(body, len(data), card, user, request_id_of(request.scope)), body
+
+        async def find() -> _Asked:
+            card = await requested.card(body.model, user)
+            return _Asked(body, len(data), card, user, request_id_of(request.scope))
+
+        return body, find
 
     @routes.post(
         "",
@@ -146,20 +161,22 @@ def router(
         ),
     )
     async def create_message(request: Request) -> Response:
-        asked, body = await asked_of(request, MessagesBody)
+        body, find = await read(request, MessagesBody)
         display = display_of(body.thinking)
-        head = MessageHead(
-            f"msg_{uuid.uuid4().hex}",
-            asked.card.name,
-            max_tokens=body.max_tokens,
-            stops=body.stops,
-            asks_for_thoughts=body.thinking is not None,
-        )
-        source = pipeline.run(asked)
+
+        async def prepare() -> tuple[Source, MessageHead]:
+            asked = await find()
+            return pipeline.run(asked), _head(asked.card.name, body)
+
         if not body.stream:
-            return WholeReply(source, WholeMessage(head, display))
-        encoder = MessageEventEncoder(head, display)
-        return EventStream(source, encoder, patience=patience, keep_alive=keep_alive, failure=failure_event)
+            return awaited_whole(prepare, lambda head: WholeMessage(head, display))
+        return awaited_stream(
+            prepare,
+            lambda head: MessageEventEncoder(head, display),
+            patience=patience,
+            keep_alive=keep_alive,
+            failure=failure_event,
+        )
 
     @routes.post(
         "/count_tokens",
@@ -167,16 +184,27 @@ def router(
         openapi_extra=documented(body=TokenCountBody, answers=InputTokens, says="The tokens"),
     )
     async def count_tokens(request: Request) -> Response:
-        asked, _ = await asked_of(request, TokenCountBody)
-        translated = await pipeline.translated(asked)
-        try:
-            admitted = admit(asked.card, translated.request, hears=speech.status[0] != "absent")
-        except Unsupported as problem:
-            raise relocated(problem, translated.places) from None
-        counted = await count(admitted, asked.user)
-        return answer(InputTokens(counted.tokens, counted.estimated))
+        _, find = await read(request, TokenCountBody)
+
+        async def work() -> bytes:
+            asked = await find()
+            prompt = await pipeline.admitted(asked, hears=speech.status[0] != "absent")
+            counted = await count(prompt, asked.user)
+            return json.encode(InputTokens(counted.tokens, counted.estimated))
+
+        return WholeAnswer(work)
 
     return routes
+
+
+def _head(model: str, body: MessagesBody) -> MessageHead:
+    return MessageHead(
+        f"msg_{uuid.uuid4().hex}",
+        model,
+        max_tokens=body.max_tokens,
+        stops=body.stops,
+        asks_for_thoughts=body.thinking is not None,
+    )
 
 
 def _decoded(data: bytes, model: type[M], limits: LimitSettings) -> M:

@@ -15,12 +15,13 @@ from starlette.responses import Response
 
 from duologue.config.settings import LimitSettings
 from duologue.gateway.dialects import llama_completions
-from duologue.gateway.dialects.chat_completions import WholeReply
+from duologue.gateway.dialects.awaited_replies import awaited_stream, awaited_whole
+from duologue.gateway.dialects.merged_replies import Source
 from duologue.gateway.dialects.raw_completions import RawCompletions
 from duologue.gateway.models.requested_models import RequestedModels
 from duologue.http.json_api import user_of
 from duologue.http.openapi import json_body
-from duologue.http.sse import KEEP_ALIVE, PATIENCE, EventStream
+from duologue.http.sse import KEEP_ALIVE, PATIENCE
 from duologue.values.generate import Generate
 from duologue.wire.completions.text_completion import TextCompletion, TextCompletionStream
 from duologue.wire.completions.text_completion_body import TextCompletionBody
@@ -54,30 +55,38 @@ def router(
     @routes.post("/v1/completions", tags=["OpenAI"], openapi_extra=schema, summary="Continue a text")
     async def create_completion(request: Request) -> Response:
         body = await completions.body(request, TextCompletionBody)
-        card = await requested.card(body.model, user_of(request))
-        source, _ = await completions.run(request, card, body.requests, body.each)
         id, created, prompts = f"cmpl-{uuid.uuid4().hex}", int(clock()), len(body.prompt)
-        if not body.stream:
-            completion = TextCompletion(
+
+        async def prepare() -> tuple[Source, str]:
+            card = await requested.card(body.model, user_of(request))
+            source, _ = await completions.run(request, card, body.requests, body.each)
+            return source, card.name
+
+        def whole(model: str) -> TextCompletion:
+            return TextCompletion(
                 id,
                 created,
-                card.name,
+                model,
                 prompts=prompts,
                 each=body.each,
                 keep=body.n,
                 echo=body.echoed,
                 logprobs=body.logprobs is not None,
             )
-            return WholeReply(source, completion)
-        stream = TextCompletionStream(
-            id,
-            created,
-            card.name,
-            prompts=prompts,
-            each=body.each,
-            usage=body.stream_options.include_usage,
-            echo=body.echoed,
-        )
-        return EventStream(source, stream, patience=patience, keep_alive=keep_alive)
+
+        def stream(model: str) -> TextCompletionStream:
+            return TextCompletionStream(
+                id,
+                created,
+                model,
+                prompts=prompts,
+                each=body.each,
+                usage=body.stream_options.include_usage,
+                echo=body.echoed,
+            )
+
+        if not body.stream:
+            return awaited_whole(prepare, whole)
+        return awaited_stream(prepare, stream, patience=patience, keep_alive=keep_alive)
 
     return routes

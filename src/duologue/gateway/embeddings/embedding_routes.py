@@ -72,10 +72,10 @@ def _add_embeddings(
         body = await _read(request, EmbeddingBody, user)
         inputs = body.inputs
         check_size(inputs, limits, "input")
-        card = await requested.card(body.model, user, task="embed")
-        check_dimensions(card, body.dimensions)
 
         async def work() -> bytes:
+            card = await requested.card(body.model, user, task="embed")
+            check_dimensions(card, body.dimensions)
             result = await service.embed(
                 card, inputs, user=user, request_id=request_id, dimensions=body.dimensions
             )
@@ -99,9 +99,9 @@ def _add_embeddings(
         body = await _read(request, ContentBody, user)
         inputs = body.inputs
         check_size(inputs, limits, "content")
-        card = await requested.card(body.model, user, task="embed")
 
         async def work() -> bytes:
+            card = await requested.card(body.model, user, task="embed")
             result = await service.embed(card, inputs, user=user, request_id=request_id)
             return await _encoded(sum(map(len, result.vectors)), lambda: content_answer(result.vectors))
 
@@ -124,9 +124,9 @@ def _add_reranking(
         body = await _read(request, RerankBody, user)
         documents = body.contents
         check_size((body.query, *documents), limits, "documents")
-        card = await requested.card(body.model, user, task="rerank")
 
         async def work() -> bytes:
+            card = await requested.card(body.model, user, task="rerank")
             result = await service.rerank(card, body.query, documents, user=user, request_id=request_id)
             return rerank_answer(body, result.scores, result.tokens, card.name, f"rerank-{uuid.uuid4().hex}")
 
@@ -144,9 +144,9 @@ def _add_reranking(
         body = await _read(request, ScoreBody, user)
         pairs = body.pairs
         check_size([text for pair in pairs for text in pair], limits, "text_2")
-        card = await requested.card(body.model, user, task="rerank")
 
         async def work() -> bytes:
+            card = await requested.card(body.model, user, task="rerank")
             scores: list[float] = []
             tokens = 0
             for query, group in groupby(pairs, key=lambda pair: pair[0]):

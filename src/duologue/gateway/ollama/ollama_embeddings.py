@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from fastapi import APIRouter, Request
+from msgspec import json
 from starlette.responses import Response
 
 from duologue.errors import Unsupported
 from duologue.gateway.ollama.ollama_names import OllamaNames
 from duologue.http.error_responses import request_id_of
-from duologue.http.json_api import answer, body_of, user_of
+from duologue.http.json_api import body_of, user_of
 from duologue.http.openapi import json_body
+from duologue.http.whole_answer import WholeAnswer
 from duologue.request_parsing import parsing
 from duologue.threads import in_thread
 from duologue.values.requests import ModelCard
@@ -68,12 +70,16 @@ def router(names: OllamaNames, embedder: Embedder | None) -> APIRouter:
     async def embed_texts(request: Request) -> Response:
         """`input`: one text or several. `dimensions`: shorter vectors, where the model has them."""
         body = await _read(request, OllamaEmbedBody)
-        before = time.monotonic_ns()
-        made = await embed(request, body.model, body.input, body.dimensions) if body.input else None
-        vectors = await in_thread(_listed, made.vectors) if made is not None else []
-        tokens = made.tokens if made is not None else 0
-        took = time.monotonic_ns() - before
-        return await in_thread(answer, embedded(tagged(body.model), vectors, tokens, took))
+
+        async def work() -> bytes:
+            before = time.monotonic_ns()
+            made = await embed(request, body.model, body.input, body.dimensions) if body.input else None
+            vectors = await in_thread(_listed, made.vectors) if made is not None else []
+            tokens = made.tokens if made is not None else 0
+            took = time.monotonic_ns() - before
+            return await in_thread(json.encode, embedded(tagged(body.model), vectors, tokens, took))
+
+        return WholeAnswer(work)
 
     @routes.post(
         "/embeddings",
@@ -83,8 +89,12 @@ def router(names: OllamaNames, embedder: Embedder | None) -> APIRouter:
     async def embed_text(request: Request) -> Response:
         """The older form; an empty prompt has an empty vector."""
         body = await _read(request, OllamaEmbeddingsBody)
-        made = await embed(request, body.model, [body.prompt]) if body.prompt else None
-        return answer({"embedding": _listed(made.vectors)[0] if made is not None else []})
+
+        async def work() -> bytes:
+            made = await embed(request, body.model, [body.prompt]) if body.prompt else None
+            return json.encode({"embedding": _listed(made.vectors)[0] if made is not None else []})
+
+        return WholeAnswer(work)
 
     return routes
 

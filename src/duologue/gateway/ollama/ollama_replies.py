@@ -11,20 +11,22 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
 from fastapi import APIRouter, Request
-from msgspec import Struct
+from msgspec import Struct, json
 from starlette.responses import Response
 
 from duologue.config.settings import LimitSettings
 from duologue.errors import Unsupported
 from duologue.gateway.auth.middleware import admin
-from duologue.gateway.dialects.chat_completions import WholeReply
+from duologue.gateway.dialects.awaited_replies import awaited_stream, awaited_whole
+from duologue.gateway.dialects.merged_replies import Source
 from duologue.gateway.dialects.reply import ReplyPipeline, ReplyPlan
 from duologue.gateway.ollama.model_details import thinks
 from duologue.gateway.ollama.ollama_names import OllamaNames
 from duologue.http.error_responses import request_id_of
 from duologue.http.json_api import answer, body_of, user_of
 from duologue.http.openapi import json_body
-from duologue.http.sse import KEEP_ALIVE, PATIENCE, EventStream
+from duologue.http.sse import KEEP_ALIVE, PATIENCE
+from duologue.http.whole_answer import WholeAnswer
 from duologue.request_parsing import parsing
 from duologue.values.requests import ModelCard
 from duologue.wire.ollama.ollama_models import tagged
@@ -117,20 +119,33 @@ class _Replies:
             admin(request)
             await self._unload(await self._names.own(body.model))
             return answer(loaded(self._head(kind, body.model), "unload"))
-        before = self._clocks.monotonic()
-        card = await self._names.card(body.model, user)
-        head = self._head(kind, body.model or tagged(card.name), self._clocks.monotonic() - before)
+
+        async def find() -> tuple[ModelCard, OllamaHead]:
+            before = self._clocks.monotonic()
+            card = await self._names.card(body.model, user)
+            load = self._clocks.monotonic() - before
+            return card, self._head(kind, body.model or tagged(card.name), load)
+
+        async def prepare() -> tuple[Source, OllamaHead]:
+            card, head = await find()
+            plan = await self._plan(body, size, card, request_id_of(request.scope), user)
+            return self._pipeline.run(plan), head
+
+        async def load() -> bytes:
+            _, head = await find()
+            return json.encode(loaded(head, "load"))
+
         if body.is_empty:
-            return answer(loaded(head, "load"))
-        plan = await self._plan(body, size, card, request_id_of(request.scope), user)
-        source = self._pipeline.run(plan)
+            return WholeAnswer(load)
         if not body.stream:
-            return WholeReply(source, OllamaReply(head))
-        return EventStream(
-            source,
-            OllamaStream(head),
+            return awaited_whole(prepare, OllamaReply)
+        return awaited_stream(
+            prepare,
+            OllamaStream,
             patience=self._patience,
             keep_alive=self._keep_alive,
+            # A request without a model gets the default one, whose name is not known yet.
+            note=OllamaStream(self._head(kind, body.model)).note,
             media_type=NDJSON,
             failure=failure_line,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 
 from fastapi import APIRouter, Request
+from msgspec import json
 from starlette.responses import Response
 
 from duologue.config.settings import LimitSettings
@@ -15,6 +16,7 @@ from duologue.gateway.responses.service import FindAsked, ResponseService
 from duologue.http.error_responses import request_id_of
 from duologue.http.json_api import answer, body_of, flag, user_of, whole_number
 from duologue.http.openapi import documented, json_body
+from duologue.http.whole_answer import WholeAnswer
 from duologue.request_parsing import parsing
 from duologue.wire.responses.conversation_bodies import deleted_object
 from duologue.wire.responses.item_records import item_list, page
@@ -64,7 +66,7 @@ def router(service: ResponseService, requested: RequestedModels, limits: LimitSe
     @routes.post("/input_tokens", openapi_extra=counted, summary="Count the tokens of a response's input")
     async def count_input_tokens(request: Request) -> Response:
         _, find = await read_request(request)
-        return answer(await service.count(await find()))
+        return _counted(service, find)
 
     read = documented(
         answers=dict[str, object],
@@ -124,6 +126,13 @@ def includes_images(request: Request) -> bool:
     """Whether the query asks for the media of items."""
     query = request.query_params
     return IMAGE_URLS in (*query.getlist("include"), *query.getlist("include[]"))
+
+
+def _counted(service: ResponseService, find: FindAsked) -> WholeAnswer:
+    async def work() -> bytes:
+        return json.encode(await service.count(await find()))
+
+    return WholeAnswer(work)
 
 
 def _starting_after(request: Request) -> int:
