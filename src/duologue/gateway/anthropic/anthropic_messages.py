@@ -132,7 +132,7 @@ def router(
     async def asked_of(request: Request, model: type[M]) -> tuple[_Asked, M]:
         data, user = await raw_body(request), user_of(request)
         body = await parsing(len(data), _decoded, data, model, limits, user=user)
-        card = await requested.card(body.model, user)
+        card = await requested.card(body.model, user, receive=request.receive)
         return _Asked(body, len(data), card, user, request_id_of(request.scope)), body
 
     @routes.post(

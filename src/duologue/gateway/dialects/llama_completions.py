@@ -39,7 +39,7 @@ def router(
     types = ("application/json", "text/event-stream")
 
     async def completed(request: Request, body: LlamaCompletionBody | InfillBody) -> Response:
-        card = await requested.card(body.model, user_of(request))
+        card = await requested.card(body.model, user_of(request), receive=request.receive)
         source, asked = await completions.run(request, card, body.requests, 1)
         prompts, settings = [each.prompt for each in asked], settings_of(asked[0])
         if not body.stream:

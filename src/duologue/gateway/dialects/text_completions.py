@@ -54,7 +54,7 @@ def router(
     @routes.post("/v1/completions", tags=["OpenAI"], openapi_extra=schema, summary="Continue a text")
     async def create_completion(request: Request) -> Response:
         body = await completions.body(request, TextCompletionBody)
-        card = await requested.card(body.model, user_of(request))
+        card = await requested.card(body.model, user_of(request), receive=request.receive)
         source, _ = await completions.run(request, card, body.requests, body.each)
         id, created, prompts = f"cmpl-{uuid.uuid4().hex}", int(clock()), len(body.prompt)
         if not body.stream:

@@ -72,7 +72,7 @@ def _add_embeddings(
         body = await _read(request, EmbeddingBody, user)
         inputs = body.inputs
         check_size(inputs, limits, "input")
-        card = await requested.card(body.model, user, task="embed")
+        card = await requested.card(body.model, user, task="embed", receive=request.receive)
         check_dimensions(card, body.dimensions)
 
         async def work() -> bytes:
@@ -99,7 +99,7 @@ def _add_embeddings(
         body = await _read(request, ContentBody, user)
         inputs = body.inputs
         check_size(inputs, limits, "content")
-        card = await requested.card(body.model, user, task="embed")
+        card = await requested.card(body.model, user, task="embed", receive=request.receive)
 
         async def work() -> bytes:
             result = await service.embed(card, inputs, user=user, request_id=request_id)
@@ -124,7 +124,7 @@ def _add_reranking(
         body = await _read(request, RerankBody, user)
         documents = body.contents
         check_size((body.query, *documents), limits, "documents")
-        card = await requested.card(body.model, user, task="rerank")
+        card = await requested.card(body.model, user, task="rerank", receive=request.receive)
 
         async def work() -> bytes:
             result = await service.rerank(card, body.query, documents, user=user, request_id=request_id)
@@ -144,7 +144,7 @@ def _add_reranking(
         body = await _read(request, ScoreBody, user)
         pairs = body.pairs
         check_size([text for pair in pairs for text in pair], limits, "text_2")
-        card = await requested.card(body.model, user, task="rerank")
+        card = await requested.card(body.model, user, task="rerank", receive=request.receive)
 
         async def work() -> bytes:
             scores: list[float] = []
@@ -165,8 +165,7 @@ def _add_reranking(
 
 async def _read(request: Request, model: type[B], user: str) -> B:
     fields = await body_of(request)
-    size = int(request.headers.get("content-length", 0) or 0) if fields else 0
-    return await parsing(size, validate, model, fields, user=user)
+    return await parsing(len(await request.body()), validate, model, fields, user=user)
 
 
 async def _encoded(numbers: int, answer: Callable[[], bytes]) -> bytes:

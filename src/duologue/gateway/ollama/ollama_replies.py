@@ -118,7 +118,7 @@ class _Replies:
             await self._unload(await self._names.own(body.model))
             return answer(loaded(self._head(kind, body.model), "unload"))
         before = self._clocks.monotonic()
-        card = await self._names.card(body.model, user)
+        card = await self._names.card(body.model, user, receive=request.receive)
         head = self._head(kind, body.model or tagged(card.name), self._clocks.monotonic() - before)
         if body.is_empty:
             return answer(loaded(head, "load"))
