@@ -356,6 +356,7 @@ class Gateway:
             description="A self-hosted server you can talk to. Sockets are described in docs/protocols.md.",
             docs_url=None,
             redoc_url=None,
+            openapi_url=None,  # `describe_completely` serves it
             # Relative to the URL of the description, which works under any path a proxy puts before it.
             servers=[{"url": "."}],
             generate_unique_id_function=operation_id,

@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from threading import Lock
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.routing import APIRoute
+from starlette.responses import Response
 
-from duologue.http.error_responses import is_anthropic, is_openai
+from duologue.http.error_responses import DESCRIPTION_OF_APP, is_anthropic, is_openai
+from duologue.threads import ThreadLane
 from duologue.wire.api import ID_SCHEMA
 
+URL = "/openapi.json"
+Change = Callable[[dict[str, Any]], None]
 ERRORS = ("Error", "OpenAIError")
 """The names of the schemas of errors: ours, and that of OpenAI's dialect."""
 ANTHROPIC_ERROR = "AnthropicError"
@@ -33,16 +38,30 @@ def operation_id(route: APIRoute) -> str:
     return "_".join((*sorted(route.methods or ()), *words)).lower()
 
 
-def describe_completely(app: FastAPI) -> None:
-    """Have `app.openapi` give the completed document, which is made when it is first requested: routes may be added until then."""
-    describe = app.openapi
+def describe_completely(app: FastAPI, change: Change = lambda document: None) -> None:
+    """Have `app.openapi` and `/openapi.json` give the completed document, which is made when it is first requested: routes may be added
+    until then. That takes a second or more, so requests have it made in a thread. `change` is applied before it is completed. The
+    application is one without an `openapi_url`."""
+    describe, lock, lane = app.openapi, Lock(), ThreadLane(1)
+    made: list[tuple[dict[str, Any], bytes]] = []
 
-    def document() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            app.openapi_schema = completed(describe())
-        return app.openapi_schema
+    def make() -> tuple[dict[str, Any], bytes]:
+        with lock:
+            if not made:
+                document = describe()
+                change(document)
+                made.append((completed(document), json.dumps(document, ensure_ascii=False).encode()))
+        return made[0]
 
-    app.openapi = document  # type: ignore[method-assign]
+    async def description() -> tuple[dict[str, Any], bytes]:
+        return made[0] if made else await lane.run(make)
+
+    async def document(request: Request) -> Response:
+        return Response((await description())[1], media_type="application/json")
+
+    app.openapi = lambda: make()[0]  # type: ignore[method-assign]
+    setattr(app.state, DESCRIPTION_OF_APP, description)
+    app.add_route(URL, document, include_in_schema=False)
 
 
 def completed(document: dict[str, Any]) -> dict[str, Any]:
