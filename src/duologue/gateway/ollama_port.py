@@ -122,7 +122,7 @@ def _application(gateway: Gateway, embedder: Embedder | None) -> FastAPI:
             names, service.downloads, gateway.pool, service.available.folder, service.events
         )
     )
-    app.include_router(ollama_embeddings.router(names, embedder))
+    app.include_router(ollama_embeddings.router(names, embedder, settings.limits))
     describe_completely(app, _describe_errors)
     return app
 
