@@ -19,6 +19,7 @@ from duologue.http.error_responses import (
     refuse,
 )
 from duologue.http.openapi_document import describe_completely
+from duologue.threads import ThreadLane
 
 
 def test_openai_clients_get_message_type_param_and_code():
@@ -36,7 +37,7 @@ def test_openai_clients_get_message_type_param_and_code():
 
 def test_a_path_names_all_its_methods_where_it_lacks_one() -> None:
     app = FastAPI(openapi_url=None, exception_handlers=exception_handlers())
-    describe_completely(app)
+    describe_completely(app, ThreadLane(1).run)
 
     @app.get("/things/{id}")
     async def read(id: str) -> str:

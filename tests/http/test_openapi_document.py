@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from duologue.http.openapi import FLAG, documented, json_body, whole_numbers
 from duologue.http.openapi_document import completed, describe_completely, operation_id
+from duologue.threads import ThreadLane
 from duologue.wire.api import ID_SCHEMA
 
 
@@ -110,7 +111,7 @@ async def test_the_document_is_made_once_and_in_a_thread_for_all_who_ask() -> No
     async def read() -> None: ...
 
     threads: list[int] = []
-    describe_completely(app, lambda document: threads.append(get_ident()))
+    describe_completely(app, ThreadLane(1).run, lambda document: threads.append(get_ident()))
     answers: list[httpx.Response] = []
 
     async def ask(http: httpx.AsyncClient) -> None:

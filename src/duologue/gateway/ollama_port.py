@@ -28,7 +28,7 @@ from duologue.gateway.ollama.ollama_embeddings import Embedder
 from duologue.gateway.ollama.ollama_names import OllamaNames
 from duologue.http.error_responses import ERROR_SHAPE, exception_handlers, is_openai
 from duologue.http.openapi_document import describe_completely, operation_id
-from duologue.threads import disk_io
+from duologue.threads import ThreadLane, disk_io
 from duologue.wire.ollama.ollama_reply import error_body
 
 ERROR = {
@@ -123,7 +123,7 @@ def _application(gateway: Gateway, embedder: Embedder | None) -> FastAPI:
         )
     )
     app.include_router(ollama_embeddings.router(names, embedder, settings.limits))
-    describe_completely(app, _describe_errors)
+    describe_completely(app, ThreadLane(1).run, _describe_errors)
     return app
 
 
