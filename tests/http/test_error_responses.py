@@ -18,6 +18,8 @@ from duologue.http.error_responses import (
     problem_status,
     refuse,
 )
+from duologue.http.openapi_document import describe_completely
+from duologue.threads import ThreadLane
 
 
 def test_openai_clients_get_message_type_param_and_code():
@@ -34,7 +36,8 @@ def test_openai_clients_get_message_type_param_and_code():
 
 
 def test_a_path_names_all_its_methods_where_it_lacks_one() -> None:
-    app = FastAPI(exception_handlers=exception_handlers())
+    app = FastAPI(openapi_url=None, exception_handlers=exception_handlers())
+    describe_completely(app, ThreadLane(1).run)
 
     @app.get("/things/{id}")
     async def read(id: str) -> str:

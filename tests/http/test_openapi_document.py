@@ -1,12 +1,17 @@
 """The OpenAPI document: stable names, described errors, and a schema of each name once."""
 
+from threading import get_ident
 from typing import Any
 
+import anyio
+import httpx
+import pytest
 from fastapi import FastAPI
 from pydantic import BaseModel
 
 from duologue.http.openapi import FLAG, documented, json_body, whole_numbers
-from duologue.http.openapi_document import completed, operation_id
+from duologue.http.openapi_document import completed, describe_completely, operation_id
+from duologue.threads import ThreadLane
 from duologue.wire.api import ID_SCHEMA
 
 
@@ -96,3 +101,29 @@ def test_parameters_say_what_they_take() -> None:
         "quiet": {"type": "boolean"},
         "limit": {"type": "integer", "minimum": 1, "maximum": 5},
     }
+
+
+@pytest.mark.anyio
+async def test_the_document_is_made_once_and_in_a_thread_for_all_who_ask() -> None:
+    app = FastAPI(openapi_url=None, generate_unique_id_function=operation_id)
+
+    @app.get("/v1/things")
+    async def read() -> None: ...
+
+    threads: list[int] = []
+    describe_completely(app, ThreadLane(1).run, lambda document: threads.append(get_ident()))
+    answers: list[httpx.Response] = []
+
+    async def ask(http: httpx.AsyncClient) -> None:
+        answers.append(await http.get("/openapi.json"))
+
+    async with (
+        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as http,
+        anyio.create_task_group() as tasks,
+    ):
+        for _ in range(3):
+            tasks.start_soon(ask, http)
+    assert len(threads) == 1
+    assert get_ident() not in threads
+    assert [answer.json() for answer in answers] == [app.openapi()] * 3
+    assert "default" in app.openapi()["paths"]["/v1/things"]["get"]["responses"]

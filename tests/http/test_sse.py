@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from duologue.errors import BadRequest
-from duologue.http.sse import EventStream, frame, position, resumable_stream, while_connected
+from duologue.http.sse import EventStream, frame, position, resumable_stream, unless_left, while_connected
 
 pytestmark = pytest.mark.anyio
 
@@ -278,6 +278,23 @@ async def test_work_is_done_while_the_client_is_there_and_cancelled_when_it_leav
     with anyio.fail_after(5):
         assert await while_connected(client.receive, endless) is None
     assert cancelled
+
+
+async def test_what_an_endpoint_waits_for_ends_with_its_client() -> None:
+    client = Client()
+
+    async def nothing() -> None:
+        return None
+
+    async def broken() -> None:
+        raise KeyError("it")
+
+    await unless_left(client.receive, nothing)
+    with pytest.raises(KeyError):
+        await unless_left(client.receive, broken)
+    client.gone.set()
+    with anyio.fail_after(5), pytest.raises(BadRequest, match="left"):
+        await unless_left(client.receive, anyio.sleep_forever)
 
 
 async def test_a_client_that_takes_nothing_for_long_is_given_up():

@@ -89,6 +89,7 @@ from duologue.http.openapi_document import describe_completely, operation_id
 from duologue.models.installed_packs import chosen_pack
 from duologue.stall_watch import watch_loop
 from duologue.supervisor.link import GatewayRestarts
+from duologue.threads import ThreadLane
 from duologue.tools.ssrf_guard import AddressGuard, AllowList
 from duologue.values.runs import ListModels
 from duologue.wire.worker_protocol import LoadSpec
@@ -356,6 +357,7 @@ class Gateway:
             description="A self-hosted server you can talk to. Sockets are described in docs/protocols.md.",
             docs_url=None,
             redoc_url=None,
+            openapi_url=None,  # `describe_completely` serves it
             # Relative to the URL of the description, which works under any path a proxy puts before it.
             servers=[{"url": "."}],
             generate_unique_id_function=operation_id,
@@ -380,7 +382,7 @@ class Gateway:
         app.include_router(key_routes.router(keys))
         self._include_routers(app)
         app.router.default = page
-        describe_completely(app)
+        describe_completely(app, ThreadLane(1).run)
         return app
 
     def _include_routers(self, app: FastAPI) -> None:

@@ -27,8 +27,8 @@ from duologue.gateway.ollama.model_details import ModelDetails
 from duologue.gateway.ollama.ollama_embeddings import Embedder
 from duologue.gateway.ollama.ollama_names import OllamaNames
 from duologue.http.error_responses import ERROR_SHAPE, exception_handlers, is_openai
-from duologue.http.openapi_document import completed, operation_id
-from duologue.threads import disk_io
+from duologue.http.openapi_document import describe_completely, operation_id
+from duologue.threads import ThreadLane, disk_io
 from duologue.wire.ollama.ollama_reply import error_body
 
 ERROR = {
@@ -84,6 +84,7 @@ def _application(gateway: Gateway, embedder: Embedder | None) -> FastAPI:
         version=__version__,
         docs_url=None,
         redoc_url=None,
+        openapi_url=None,
         servers=[{"url": "."}],
         generate_unique_id_function=operation_id,
         middleware=[
@@ -121,21 +122,13 @@ def _application(gateway: Gateway, embedder: Embedder | None) -> FastAPI:
             names, service.downloads, gateway.pool, service.available.folder, service.events
         )
     )
-    app.include_router(ollama_embeddings.router(names, embedder))
-    describe = app.openapi
-
-    def document() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            app.openapi_schema = _with_errors(describe())
-        return app.openapi_schema
-
-    app.openapi = document  # type: ignore[method-assign]
+    app.include_router(ollama_embeddings.router(names, embedder, settings.limits))
+    describe_completely(app, ThreadLane(1).run, _describe_errors)
     return app
 
 
-def _with_errors(document: dict[str, Any]) -> dict[str, Any]:
+def _describe_errors(document: dict[str, Any]) -> None:
     """The description of the routes, with errors as this port has them."""
     for methods in document["paths"].values():
         for operation in methods.values():
             operation["responses"]["default"] = ERROR
-    return completed(document)

@@ -33,6 +33,8 @@ OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate
 RETRY_SECONDS = {429: 2, 503: 5}
 """The statuses that say when to try again, and the seconds they say where the problem does not know better."""
 MOST_RETRY_SECONDS = 3600
+DESCRIPTION_OF_APP = "description"
+"""The entry of an application's state that gives its completed description, off the event loop; see `openapi_document`."""
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
 ERROR_SHAPE = "error_shape"
@@ -121,10 +123,11 @@ async def refuse(
     await send({"type": f"{kind}.response.body", "body": b"" if scope.get("method") == "HEAD" else body})
 
 
-def allowed_methods(request: Request) -> list[str]:
+async def allowed_methods(request: Request) -> list[str]:
     """The methods that the request's path has. The framework's own answer knows those of one route only, and a path has a route for
     each of its methods."""
-    paths = request.app.openapi()["paths"]
+    describe = getattr(request.app.state, DESCRIPTION_OF_APP, None)
+    paths = (await describe())[0]["paths"] if describe is not None else {}
     documented = [path for path in paths if _matches(path, request.url.path)]
     if documented:
         # `/conversations/bulk` is no id, although it could be one.
@@ -168,7 +171,7 @@ def exception_handlers() -> dict[Any, Any]:
         if error.status_code == 404:
             return answer(request, NotFound(f"There is nothing at {request.url.path}."))
         if error.status_code == 405:
-            allowed = ", ".join(allowed_methods(request))
+            allowed = ", ".join(await allowed_methods(request))
             if request.method == "OPTIONS" and allowed:
                 return Response(status_code=204, headers={"Allow": allowed, "Cache-Control": "no-store"})
             sentence = f"{request.url.path} does not support {request.method}. It supports {allowed or 'other methods'}."

@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.routing import APIRoute
+from starlette.responses import Response
 
-from duologue.http.error_responses import is_anthropic, is_openai
+from duologue.http.error_responses import DESCRIPTION_OF_APP, is_anthropic, is_openai
 from duologue.wire.api import ID_SCHEMA
 
+URL = "/openapi.json"
+Change = Callable[[dict[str, Any]], None]
+Made = tuple[dict[str, Any], bytes]
+InThread = Callable[[Callable[[], Made]], Awaitable[Made]]
 ERRORS = ("Error", "OpenAIError")
 """The names of the schemas of errors: ours, and that of OpenAI's dialect."""
 ANTHROPIC_ERROR = "AnthropicError"
@@ -33,16 +38,29 @@ def operation_id(route: APIRoute) -> str:
     return "_".join((*sorted(route.methods or ()), *words)).lower()
 
 
-def describe_completely(app: FastAPI) -> None:
-    """Have `app.openapi` give the completed document, which is made when it is first requested: routes may be added until then."""
+def describe_completely(app: FastAPI, in_thread: InThread, change: Change = lambda document: None) -> None:
+    """Have `app.openapi` and `/openapi.json` give the completed document, which is made when it is first requested: routes may be added
+    until then. That takes a second or more, so requests have it made by `in_thread`, which runs one call at a time; `app.openapi` makes
+    it at once, for programs that serve nothing. `change` is applied before it is completed. `app` has no `openapi_url` of its own."""
     describe = app.openapi
+    made: list[Made] = []
 
-    def document() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            app.openapi_schema = completed(describe())
-        return app.openapi_schema
+    def make() -> Made:
+        if not made:
+            document = describe()
+            change(document)
+            made.append((completed(document), json.dumps(document, ensure_ascii=False).encode()))
+        return made[0]
 
-    app.openapi = document  # type: ignore[method-assign]
+    async def description() -> Made:
+        return made[0] if made else await in_thread(make)
+
+    async def document(request: Request) -> Response:
+        return Response((await description())[1], media_type="application/json")
+
+    app.openapi = lambda: make()[0]  # type: ignore[method-assign]
+    setattr(app.state, DESCRIPTION_OF_APP, description)
+    app.add_route(URL, document, include_in_schema=False)
 
 
 def completed(document: dict[str, Any]) -> dict[str, Any]:

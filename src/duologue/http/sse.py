@@ -18,7 +18,7 @@ import anyio
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from duologue.errors import Busy, Problem
+from duologue.errors import BadRequest, Busy, Problem
 from duologue.http.error_responses import problem_body, refuse, request_id_of
 
 log = logging.getLogger(__name__)
@@ -100,6 +100,24 @@ async def while_connected(receive: Receive, work: Callable[[], Awaitable[Result]
         result = await work()
         group.cancel_scope.cancel()
     return result
+
+
+async def unless_left(receive: Receive, work: Callable[[], Awaitable[Result]]) -> Result:
+    """The result of `work`, which is cancelled when the client disconnects first. Raises BadRequest then, which nobody reads, and what
+    `work` raises. For what an endpoint waits for before it has an answer."""
+
+    async def outcome() -> list[Result] | Exception:
+        try:
+            return [await work()]
+        except Exception as error:  # noqa: BLE001 (raised below, outside of the task group)
+            return error
+
+    found = await while_connected(receive, outcome)
+    if found is None:
+        raise BadRequest("The client left before there was an answer.")
+    if isinstance(found, Exception):
+        raise found
+    return found[0]
 
 
 class EventStream(Response, Generic[Item]):

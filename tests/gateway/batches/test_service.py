@@ -98,6 +98,23 @@ async def test_what_cannot_be_carried_out_is_refused(place: Place):
         assert busy.value.code == "too_many_batches"
 
 
+async def test_no_more_are_made_at_once_than_one_after_another(place: Place):
+    made: list[str] = []
+    async with place.running(per_user=2) as service:
+        file = await stored(place.files, lines(1, hold=1))
+
+        async def make() -> None:
+            try:
+                made.append((await service.create("ada", BatchBody(input_file_id=file.id, endpoint=URL))).id)
+            except Busy:
+                made.append("refused")
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(5):
+                tasks.start_soon(make)
+    assert made.count("refused") == 3
+
+
 async def test_the_input_of_a_batch_stays_until_its_end(place: Place):
     async with place.running():
         batch = await place.made(lines(1, hold=1))

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from tests.support.stand_in import StandIn
 
-from duologue.errors import ModelNotFound, Unavailable, Unsupported
+from duologue.errors import BadRequest, ModelNotFound, Unavailable, Unsupported
 from duologue.gateway.models.available import AvailableModel
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.models.requested_models import RequestedModels
@@ -204,3 +205,26 @@ async def test_a_model_elsewhere_is_asked_by_its_name_alone() -> None:
     assert await models.card("elsewhere", "me", task="embed") is ELSEWHERE
     with pytest.raises(Unsupported, match="Name the model"):
         await models.card("", "me", task="embed")
+
+
+async def test_a_client_that_leaves_waits_for_no_load_any_more():
+    class Slow(Loads):
+        waiting = 0
+
+        async def loaded(self, model: str) -> None:
+            self.waiting += 1
+            try:
+                await anyio.sleep_forever()
+            finally:
+                self.waiting -= 1
+
+    loads = Slow()
+
+    async def receive() -> dict[str, str]:
+        await anyio.wait_all_tasks_blocked()
+        assert loads.waiting == 1
+        return {"type": "http.disconnect"}
+
+    with anyio.fail_after(5), pytest.raises(BadRequest, match="left"):
+        await requested(loads).card("qwen3-4b", "anna", receive=receive)
+    assert loads.waiting == 0

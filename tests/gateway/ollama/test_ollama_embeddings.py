@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from array import array
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
 from pathlib import Path
+from typing import Any
 
+import anyio
 import ollama
 import pytest
 from msgspec import Struct
-from tests.gateway.ollama.conftest import Ask
+from tests.gateway.ollama.conftest import Ask, application
 
 from duologue.config import Settings
+from duologue.config.settings import LimitSettings
 from duologue.gateway.models.available import AvailableModels
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.models.requested_models import RequestedModels
@@ -82,3 +86,41 @@ async def test_without_embedders_the_routes_refuse(names: OllamaNames, ask: Ask)
         wrong = await client.post("/api/embed", json={"model": "embedder", "input": 3})
     assert (answer.status_code, answer.json()) == (400, {"error": "This server makes no embeddings."})
     assert wrong.json() == {"error": "input must be a text or a list of texts."}
+
+
+async def test_a_client_that_leaves_ends_its_work_and_too_much_text_is_refused(names: OllamaNames) -> None:
+    class Slow(Embedder):
+        ended = False
+
+        async def embed(self, *args: object, **more: object) -> Made:
+            try:
+                gone.set()
+                await anyio.sleep_forever()
+            finally:
+                self.ended = True
+            raise AssertionError
+
+    gone, slow = anyio.Event(), Slow()
+    app = application(router(names, slow, LimitSettings(text_mb=1)))
+
+    async def asked(body: object) -> int:
+        pieces, sent = [json.dumps(body).encode()], list[MutableMapping[str, Any]]()
+
+        async def receive() -> MutableMapping[str, Any]:
+            if pieces:
+                return {"type": "http.request", "body": pieces.pop()}
+            await gone.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message: MutableMapping[str, Any]) -> None:
+            sent.append(message)
+
+        scope = {"type": "http", "method": "POST", "path": "/api/embed", "headers": [], "query_string": b""}
+        await app(scope, receive, send)
+        return int(sent[0]["status"])
+
+    with anyio.fail_after(10):
+        assert await asked({"model": "embedder", "input": "a" * (2**20 + 1)}) == 413
+        assert not gone.is_set()
+        await asked({"model": "embedder", "input": "a"})
+    assert slow.ended

@@ -3,9 +3,11 @@
 import pytest
 from tests.support.asked_pool import AskedPool, asking
 
+from duologue import request_parsing
 from duologue.config.settings import LimitSettings
 from duologue.engines.scripted.language import ScriptedChatEngine
 from duologue.gateway.models.requested_models import RequestedModels
+from duologue.gateway.tokens import token_routes
 from duologue.gateway.tokens.asked_model import AskedModels
 from duologue.gateway.tokens.token_routes import router
 
@@ -104,3 +106,21 @@ async def test_a_body_that_is_no_json_object_is_refused(pool):
         for content in (b"", b"[]", b"{", b'{"content": "\\ud83d"}'):
             refused = await http.post("/tokenize", content=content)
             assert refused.status_code == 400
+
+
+async def test_a_large_body_without_a_length_is_read_off_the_loop(pool, monkeypatch):
+    sizes = []
+    parse = request_parsing.parsing
+
+    async def counted(size, function, *args, user):
+        sizes.append(size)
+        return await parse(size, function, *args, user=user)
+
+    async def chunks():
+        yield b'{"content": "'
+        yield b'a"}'
+
+    monkeypatch.setattr(token_routes, "parsing", counted)
+    async with client(pool) as http:
+        assert (await http.post("/tokenize", content=chunks())).json() == {"tokens": [97]}
+    assert sizes == [16]

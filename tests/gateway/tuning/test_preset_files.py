@@ -57,6 +57,7 @@ def test_a_preset_is_yaml_of_sampling_parameters(tmp_path: Path) -> None:
         ("- 1", "table"),
         ("1: 2", "table"),
         ("a: [", "YAML"),
+        ("temperature: 2001-99-99", "YAML"),
         ("temperature: !!python/object/apply:os.system [ls]", "YAML"),
         ("top_k: {override: 1, additive: true}", "additive"),
         ("x" * (LARGEST_PRESET + 1), "bytes"),

@@ -132,12 +132,8 @@ class BatchRun:
         """The requests that have no result yet, a few of them in memory at a time."""
         async with aclosing(self._blocks()) as blocks:
             async for block in blocks:
-                for line in block:
-                    if line.data is None:
-                        continue  # the input was checked
-                    request = request_line(line.data)
-                    if request.key not in self._done.keys:
-                        yield request
+                for request in await disk_io(_requests_in, block, self._done.keys):
+                    yield request
 
     # ---- its requests
 
@@ -294,6 +290,12 @@ class BatchRun:
             await self._rows.save(batch)
             if batch.times is self.batch.times:  # each state has times of its own
                 return
+
+
+def _requests_in(block: list[InputLine], done: set[bytes]) -> list[RequestLine]:
+    """The requests of lines that were checked, without those that have a result."""
+    requests = [request_line(line.data) for line in block if line.data is not None]
+    return [request for request in requests if request.key not in done]
 
 
 def _check_block(check: InputCheck, block: list[InputLine], line_mb: int) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 import msgspec
@@ -20,8 +20,10 @@ from starlette.types import ASGIApp, Message
 from duologue.errors import Problem, TooLarge, Unsupported
 from duologue.gateway.scheduling.lowest_place import lowest_place
 from duologue.http.error_responses import exception_handlers, problem_body, problem_status
+from duologue.threads import LARGE, in_thread
 from duologue.wire.batches.batch_lines import unanswerable
 
+T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 ENDPOINTS = ("/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/responses")
@@ -81,7 +83,7 @@ class LineExecutor:
 
     async def _answer(self, path: str, body: bytes, user: str, role: str) -> Answer:
         request_id = f"req_{secrets.token_hex(12)}"
-        if (field := unanswerable(body)) is not None:
+        if (field := await _read(unanswerable, body)) is not None:
             problem = Unsupported(f"A request of a batch cannot have {field}: leave it out.", param=field)
             return _refused(problem, path, request_id)
         received = _Received(body)
@@ -99,7 +101,7 @@ class LineExecutor:
         if received.size > ANSWER_BYTES:
             too_large = TooLarge("The answer is larger than 64 MB, the most that a line of a batch may have.")
             return _refused(too_large, path, request_id)
-        if not received.complete or not _is_json(received.body):
+        if not received.complete or not await _read(_is_json, received.body):
             return _refused(Problem("The endpoint gave no JSON."), path, request_id)
         return Answer(received.status, request_id, bytes(received.body), received.retry_after)
 
@@ -158,6 +160,11 @@ def _code(body: bytes) -> str:
     except msgspec.DecodeError:
         return ""
     return (refusal.error and refusal.error.code) or ""
+
+
+async def _read(function: Callable[[Any], T], body: bytes | bytearray) -> T:
+    """A call that reads a body: of a large one in a thread. The places of batches bound how many do."""
+    return function(body) if len(body) < LARGE else await in_thread(function, body)
 
 
 def _is_json(body: bytearray) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import secrets
 import shutil
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -71,6 +72,7 @@ class BatchService:
         self._rows: BatchRows | None = None
         self._waiting: dict[str, StoredBatch] = {}
         self._running: dict[str, BatchRun] = {}
+        self._adding: Counter[str] = Counter()
         self._news = Notifier()
         files.in_use = self._inputs
 
@@ -191,7 +193,7 @@ class BatchService:
                 f"The file was stored with the purpose {file.purpose}; a batch needs one with the purpose batch.",
                 param="input_file_id",
             )
-        if await rows.count_running(user) >= self._settings.per_user:
+        if self._unended(user) >= self._settings.per_user:
             raise Busy(
                 f"You have {self._settings.per_user} batches that have not ended, as many as one user may have (setting "
                 "batches.per_user). Wait for one, or cancel it.",
@@ -208,10 +210,21 @@ class BatchService:
             metadata=dict(body.metadata),
             keep_seconds=body.output_expires_after.seconds if body.output_expires_after else 0,
         )
-        await rows.add(batch)
-        self._waiting[batch.id] = batch
+        # Counted before its row is there: others are made meanwhile.
+        self._adding[user] += 1
+        try:
+            await rows.add(batch)
+            self._waiting[batch.id] = batch
+        finally:
+            self._adding[user] -= 1
+            self._adding += Counter()  # drops the entries that are zero
         self._news.notify()
         return batch
+
+    def _unended(self, user: str) -> int:
+        """How many batches of this user have not ended."""
+        batches = [*self._waiting.values(), *(run.batch for run in self._running.values())]
+        return self._adding[user] + sum(batch.user == user and not batch.ended for batch in batches)
 
     async def get(self, user: str, id: str) -> StoredBatch:
         """A batch, as far as it is. Raises NotFound, also for another user's."""

@@ -187,7 +187,8 @@ def router(
             return Response(status_code=400)
         user = user_of(request)
         body = await parsing(len(data), _decode_body, data, limits, user=user)
-        find_card = partial(requested.card, body.model, user)
+        waits = body.is_spoken  # before there is an answer, which notices when its client leaves
+        find_card = partial(requested.card, body.model, user, receive=request.receive if waits else None)
         id, created = f"chatcmpl-{uuid.uuid4().hex}", int(clock())
         make_plan = partial(pipeline.plan, body, len(data), find_card, request_id_of(request.scope), user, id)
         # The headers of a spoken reply tell its voice, so its plan cannot wait.

@@ -165,8 +165,7 @@ def _add_reranking(
 
 async def _read(request: Request, model: type[B], user: str) -> B:
     fields = await body_of(request)
-    size = int(request.headers.get("content-length", 0) or 0) if fields else 0
-    return await parsing(size, validate, model, fields, user=user)
+    return await parsing(len(await request.body()), validate, model, fields, user=user)
 
 
 async def _encoded(numbers: int, answer: Callable[[], bytes]) -> bytes:

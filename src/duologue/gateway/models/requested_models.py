@@ -8,12 +8,16 @@ own (`values/model_choice.py`).
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+
+from starlette.types import Receive
 
 from duologue.errors import ModelNotFound, Unavailable
 from duologue.gateway.models.available import AvailableModel
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.models.requested.inline_loads import InlineLoads
 from duologue.gateway.scheduling.scheduler import unloaded_message
+from duologue.http.sse import unless_left
 from duologue.models.model_names import KnownName, find_similar
 from duologue.threads import disk_io
 from duologue.values.requests import ModelCard, Task
@@ -36,16 +40,20 @@ class RequestedModels:
         self._loads = loads
         self._may_load = may_load
 
-    async def card(self, name: str, user: str, *, task: Task = "chat") -> ModelCard:
+    async def card(
+        self, name: str, user: str, *, task: Task = "chat", receive: Receive | None = None
+    ) -> ModelCard:
         """The card of the model that `user` asks for; an empty name is the default model, or the first for this task. Waits while that
-        model is loaded for this request, which may take minutes.
+        model is loaded for this request, which may take minutes. With `receive` that wait ends when the client leaves: for endpoints that
+        wait before they answer.
 
         Raises ModelNotFound with the known names, Unavailable while no model is loaded, Unsupported for a model that is not for
         this task, and what loading raises.
         """
         card = self.loaded(name) if name or task == "chat" else self._models.of_task(task)
         if card is None:
-            card = await self._other(name, user)
+            other = partial(self._other, name, user)
+            card = await (other() if receive is None else unless_left(receive, other))
         self._models.require(card, task)
         if self._loads is not None:
             self._loads.note(card.name)

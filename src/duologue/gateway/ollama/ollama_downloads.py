@@ -23,7 +23,7 @@ from duologue.gateway.scheduling.pool import Pool
 from duologue.http.event_log import EventLog
 from duologue.http.json_api import answer, body_of, user_of
 from duologue.http.openapi import documented, json_body
-from duologue.http.sse import KEEP_ALIVE, EventStream
+from duologue.http.sse import KEEP_ALIVE, EventStream, unless_left
 from duologue.threads import disk_io
 from duologue.wire.ollama.ollama_models import (
     NamedModelBody,
@@ -77,10 +77,14 @@ def router(
             return EventStream(
                 aclosing(steps), PullStream(), keep_alive=keep_alive, media_type=NDJSON, failure=failure_line
             )
-        async with aclosing(steps) as followed:
-            async for _ in followed:
-                pass
-        return answer({"status": "success"})
+
+        async def finished() -> Response:
+            async with aclosing(steps) as followed:
+                async for _ in followed:
+                    pass
+            return answer({"status": "success"})
+
+        return await unless_left(request.receive, finished)
 
     @routes.delete(
         "/delete",

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request
 from msgspec import json
 from starlette.responses import Response
 
+from duologue.config.settings import LimitSettings
 from duologue.errors import Unsupported
 from duologue.gateway.ollama.ollama_names import OllamaNames
 from duologue.http.error_responses import request_id_of
@@ -19,6 +20,7 @@ from duologue.http.whole_answer import WholeAnswer
 from duologue.request_parsing import parsing
 from duologue.threads import in_thread
 from duologue.values.requests import ModelCard
+from duologue.wire.embeddings.embedding_body import check_size
 from duologue.wire.ollama.ollama_models import OllamaEmbedBody, OllamaEmbeddingsBody, embedded, tagged
 from duologue.wire.validation import B, validate
 
@@ -47,8 +49,9 @@ class Embedder(Protocol):
     ) -> Embedding: ...
 
 
-def router(names: OllamaNames, embedder: Embedder | None) -> APIRouter:
+def router(names: OllamaNames, embedder: Embedder | None, limits: LimitSettings | None = None) -> APIRouter:
     """The routes; without an embedder they refuse."""
+    limits = limits or LimitSettings()
     routes = APIRouter(prefix="/api", tags=["Ollama"])
 
     async def embed(
@@ -57,6 +60,7 @@ def router(names: OllamaNames, embedder: Embedder | None) -> APIRouter:
         if embedder is None:
             raise Unsupported("This server makes no embeddings.", param="model")
         user = user_of(request)
+        check_size(inputs, limits, "input")
         card = await names.card(model, user, task="embed")
         return await embedder.embed(
             card, inputs, user=user, request_id=request_id_of(request.scope), dimensions=most

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from starlette.types import Receive
+
 from duologue.errors import ModelNotFound
 from duologue.gateway.models.available import AvailableModels
 from duologue.gateway.models.registry import ModelRegistry
@@ -22,9 +24,11 @@ class OllamaNames:
     def __init__(self, models: ModelRegistry, requested: RequestedModels, available: AvailableModels) -> None:
         self._models, self._requested, self._available = models, requested, available
 
-    async def card(self, name: str, user: str, *, task: Task = "chat") -> ModelCard:
+    async def card(
+        self, name: str, user: str, *, task: Task = "chat", receive: Receive | None = None
+    ) -> ModelCard:
         """The card of the model that `user` asks for. Raises as `RequestedModels.card`."""
-        return await self._requested.card(await self.own(name), user, task=task)
+        return await self._requested.card(await self.own(name), user, task=task, receive=receive)
 
     async def own(self, name: str) -> str:
         """This server's name of a model that is loaded or can be; the same name where there is none."""

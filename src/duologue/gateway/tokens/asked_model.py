@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from starlette.types import Receive
+
 from duologue.gateway.models.registry import admit
 from duologue.gateway.models.requested_models import RequestedModels
 from duologue.gateway.scheduling.pool import Pool
@@ -16,9 +18,9 @@ class AskedModels:
     def __init__(self, requested: RequestedModels, pool: Pool) -> None:
         self._requested, self.pool = requested, pool
 
-    async def card(self, name: str, user: str) -> ModelCard:
-        """The card of the model. Raises ModelNotFound, Unavailable."""
-        card = await self._requested.card(name, user)
+    async def card(self, name: str, user: str, receive: Receive) -> ModelCard:
+        """The card of the model, waited for until the client leaves. Raises ModelNotFound, Unavailable."""
+        card = await self._requested.card(name, user, receive=receive)
         return card if (preset := self.pool.tuning.preset) is None else card.with_defaults(preset)
 
     async def tokens(self, question: TokenizeText, user: str) -> Tokenized:

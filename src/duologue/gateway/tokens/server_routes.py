@@ -30,7 +30,7 @@ def router(asked: AskedModels) -> APIRouter:
     async def props(request: Request) -> Response:
         """As llama-server says them: the default sampling, slots, modalities, the chat template and its tokens."""
         user = user_of(request)
-        card = await asked.card(request.query_params.get("model", ""), user)
+        card = await asked.card(request.query_params.get("model", ""), user, request.receive)
         described = await asked.described(card, user)
         return answer(server_props.props(card, described, len(_occupied(asked, card.name)), __version__))
 
@@ -45,7 +45,8 @@ def router(asked: AskedModels) -> APIRouter:
     )
     async def slots(request: Request) -> Response:
         """As llama-server says it, without anything of the chats in them."""
-        card = await asked.card(request.query_params.get("model", ""), user_of(request))
+        name, user = request.query_params.get("model", ""), user_of(request)
+        card = await asked.card(name, user, request.receive)
         occupied = _occupied(asked, card.name)
         if flag(request, "fail_on_no_slot") and all(occupied):
             raise Problem("Every slot of the model is in use.", code="unavailable", status=503)

@@ -48,7 +48,7 @@ class _TokenDoor:
     ) -> tuple[B, int]:
         """The body, and its size in bytes. Raises BadRequest, TooLarge."""
         fields = await body_of(request)
-        size = int(request.headers.get("content-length") or 0)
+        size = len(await request.body())
         return await parsing(size, read, fields, self.limits, user=user_of(request)), size
 
     async def prompt(self, request: Request, body: ChatCompletionBody, size: int, card: ModelCard) -> str:
@@ -85,7 +85,7 @@ def router(asked: AskedModels, limits: LimitSettings) -> APIRouter:
         """llama-server's body (`content`), or vLLM's (`prompt`, or the `messages` and `tools` of a chat)."""
         user = user_of(request)
         body, size = await door.body(request, tokenize_body)
-        card = await asked.card(body.model, user)
+        card = await asked.card(body.model, user, request.receive)
         if isinstance(body, TokenizeBody):
             question = body.question(card.name, limits)
             found = await asked.tokens(question, user)
@@ -110,7 +110,7 @@ def router(asked: AskedModels, limits: LimitSettings) -> APIRouter:
     async def detokenize(request: Request) -> Response:
         body, _ = await door.body(request, lambda fields, _: validate(DetokenizeBody, fields))
         user = user_of(request)
-        card = await asked.card(body.model, user)
+        card = await asked.card(body.model, user, request.receive)
         text = await asked.text(body.question(card.name), user)
         return answer({"content": text, "prompt": text})
 
@@ -122,7 +122,7 @@ def router(asked: AskedModels, limits: LimitSettings) -> APIRouter:
     async def apply_template(request: Request) -> Response:
         """What the model's chat template makes of a chat completion's body. Nothing is generated."""
         body, size = await door.body(request, chat_body)
-        card = await asked.card(body.model, user_of(request))
+        card = await asked.card(body.model, user_of(request), request.receive)
         return answer({"prompt": await door.prompt(request, body, size, card)})
 
     return routes
@@ -141,7 +141,7 @@ def _add_tabby(routes: APIRouter, door: _TokenDoor) -> None:
         """tabbyAPI's body; `text` may be a list of messages."""
         user = user_of(request)
         body, size = await door.body(request, encode_body)
-        card = await asked.card(body.model, user)
+        card = await asked.card(body.model, user, request.receive)
         if isinstance(body, EncodeBody):
             found = await asked.tokens(body.question(card.name, limits), user)
         else:
@@ -157,7 +157,7 @@ def _add_tabby(routes: APIRouter, door: _TokenDoor) -> None:
         """tabbyAPI's body."""
         body, _ = await door.body(request, lambda fields, _: validate(DecodeBody, fields))
         user = user_of(request)
-        card = await asked.card(body.model, user)
+        card = await asked.card(body.model, user, request.receive)
         return answer({"text": await asked.text(body.question(card.name), user)})
 
 

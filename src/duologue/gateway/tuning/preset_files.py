@@ -36,7 +36,7 @@ def preset_file(folder: Path, name: str) -> ModelPreset:
     path = _find(folder, name, PRESET_SUFFIXES, "preset")
     try:
         fields = yaml.safe_load(_text(path, LARGEST_PRESET))
-    except (yaml.YAMLError, RecursionError) as error:
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise BadRequest(f"{path.name} is not YAML: {str(error).splitlines()[0]}.", param="preset") from None
     return preset_of({} if fields is None else fields, path.name)
 

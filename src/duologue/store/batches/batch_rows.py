@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
-from sqlalchemy import and_, delete, func, insert, or_, select, update
+from sqlalchemy import and_, delete, insert, or_, select, update
 
 from duologue.errors import NotFound
 from duologue.store.database import Database
@@ -64,13 +64,6 @@ class BatchRows:
         """Those that have not ended, of every user, the oldest first."""
         these = select(batches).where(batches.c.status.in_(RUNNING))
         return await self._read(these.order_by(batches.c.created, batches.c.id))
-
-    async def count_running(self, user: str) -> int:
-        """How many batches of this user have not ended."""
-        number = select(func.count()).select_from(batches)
-        these = number.where(batches.c.user == user, batches.c.status.in_(RUNNING))
-        async with self._database.reading() as connection:
-            return int(await connection.scalar(these) or 0)
 
     async def forget(self, older_than_ms: int) -> None:
         """Delete those that have ended and were made longer ago than that, of every user."""

@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from duologue.store.responses.response_record import StoredItem
 from duologue.store.schema.response_tables import response_item_blobs, response_items
 from duologue.store.schema.rows import json
+from duologue.threads import LARGE, in_thread
 
 _object = msgspec.json.Decoder(dict[str, Any]).decode
 
@@ -54,8 +55,12 @@ def items_of(
 
 
 async def read_items(connection: AsyncConnection, these: Select[tuple[str, str, str]]) -> list[StoredItem]:
-    rows = (await connection.execute(these)).mappings()
-    return [
-        StoredItem(row["id"], _object(row["item"]), "output" if row["side"] == "output" else "input")
-        for row in rows
-    ]
+    """A long chain has megabytes, which a thread reads: the connection bounds how many do."""
+    rows: Sequence[Any] = (await connection.execute(these)).all()
+    if sum(len(row[1]) for row in rows) < LARGE:
+        return _items(rows)
+    return await in_thread(_items, rows)
+
+
+def _items(rows: Sequence[Any]) -> list[StoredItem]:
+    return [StoredItem(row[0], _object(row[1]), "output" if row[2] == "output" else "input") for row in rows]

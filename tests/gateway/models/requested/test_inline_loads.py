@@ -239,9 +239,12 @@ async def test_what_can_never_fit_is_refused_at_once_and_nothing_is_unloaded(mac
 
 async def test_a_load_that_failed_is_told_and_not_tried_again_at_once(machine, loads):
     machine.problem = EngineFailed("It broke.", code="load_failed", status=500)
-    for _ in range(2):
-        with pytest.raises(EngineFailed, match="broke"):
+    depths = set()
+    for _ in range(4):
+        with pytest.raises(EngineFailed, match="broke") as met:
             await loads.loaded("a")
+        depths.add(len(met.traceback))
+    assert max(depths) <= 4, "one error is told to all: it keeps no frames of those before"
     assert machine.joined == ["a"]
     machine.at += FAILED_FOR
     machine.problem = None

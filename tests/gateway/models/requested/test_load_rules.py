@@ -24,6 +24,11 @@ def test_who_may_load(allowed: tuple[str, ...], is_admin: bool, may: bool) -> No
     assert may_load(allowed, user="u_1", name="anna", is_admin=is_admin) is may
 
 
+@pytest.mark.parametrize("word", ["admins", "everyone", "off"])
+def test_the_name_of_a_user_is_no_word_of_the_setting(word: str) -> None:
+    assert not may_load(("admins", "anna"), user="u_1", name=word, is_admin=False)
+
+
 def loaded(name: str, used: float, *, size: int = 10, busy: bool = False) -> RemovableModel:
     return RemovableModel(name, size, busy, used)
 

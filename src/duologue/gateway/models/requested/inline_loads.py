@@ -121,7 +121,9 @@ class InlineLoads:
                     self._end(arrival)
                     self._notifier.notify()
         if arrival.problem is not None:
-            raise arrival.problem
+            raise arrival.problem.with_traceback(
+                None
+            )  # one for all who wait: it must not gather their frames
         self.note(model)
 
     async def until_turn_changes(self) -> None:
@@ -150,7 +152,7 @@ class InlineLoads:
         failed_at, problem = self._failed.pop(model, (float("-inf"), None))
         if problem is not None and self._pool.now() - failed_at < FAILED_FOR:
             self._failed[model] = (failed_at, problem)
-            raise problem
+            raise problem.with_traceback(None)
         arrival = self._arrivals[model] = _Arrival(model, anyio.Event())
         self._notifier.notify()
         return arrival

@@ -16,7 +16,11 @@ def may_load(allowed: Sequence[str], *, user: str, name: str, is_admin: bool) ->
     """Whether this user may. `allowed` is the setting `loading.by_request`: words, and names or ids of users."""
     if OFF in allowed:
         return False
-    return EVERYONE in allowed or (ADMINS in allowed and is_admin) or bool({user, name} & set(allowed))
+    return (
+        EVERYONE in allowed
+        or (ADMINS in allowed and is_admin)
+        or bool({user, name} & set(allowed) - {OFF, EVERYONE, ADMINS})
+    )
 
 
 class RemovableModel(Struct, frozen=True):
