@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from fastapi import FastAPI
@@ -33,13 +33,17 @@ def operation_id(route: APIRoute) -> str:
     return "_".join((*sorted(route.methods or ()), *words)).lower()
 
 
-def describe_completely(app: FastAPI) -> None:
-    """Have `app.openapi` give the completed document, which is made when it is first requested: routes may be added until then."""
+def describe_completely(
+    app: FastAPI, complete: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+) -> None:
+    """Have `app.openapi` give the document as `complete` (by default `completed`) makes it, when it is first requested: routes may
+    be added until then."""
+    complete = complete or completed
     describe = app.openapi
 
     def document() -> dict[str, Any]:
         if app.openapi_schema is None:
-            app.openapi_schema = completed(describe())
+            app.openapi_schema = complete(describe())
         return app.openapi_schema
 
     app.openapi = document  # type: ignore[method-assign]
