@@ -1,7 +1,7 @@
-"""What some language engines can do besides: tell tokens, take another chat template, add LoRA adapters.
+"""Optional protocols of language engines: token questions, choosing a chat template, LoRA adapters.
 
-The sessions ask whether an engine is one of these; those that every language engine is are in `contracts`. `check_tokens` is what all that
-tell tokens refuse alike.
+The sessions check whether an engine has one of these; the protocols of every language engine are in `contracts`. `check_tokens` is the check that
+all engines with token questions share.
 """
 
 from __future__ import annotations

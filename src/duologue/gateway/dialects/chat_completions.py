@@ -124,7 +124,7 @@ class _CompletionPipeline:
         self, plan: MakePlan, encoder: CompletionStream | Completion
     ) -> AsyncIterator[AsyncIterator[Batch]]:
         """As `run`, of a plan that is made on entering: loading the model and fetching what a request names takes a while, in which a
-        stream has to be kept alive, and whoever leaves should end it. The `encoder` is told which model answers."""
+        stream has to be kept alive, and a client that leaves should end it. The `encoder` gets the name of the model that answers."""
         made = await plan()
         encoder.answers_as(made.model)
         async with self.run(made) as batches:
