@@ -180,7 +180,7 @@ async def test_a_chosen_template_that_cannot_be_used_is_a_warning_and_the_model_
     (tmp_path / "plain.jinja").write_text("{{ messages }}")
     for path, reason in (
         ("missing.jinja", "cannot be read"),
-        ("plain.jinja", "no chat template that could be"),
+        ("plain.jinja", "cannot change its chat template"),
     ):
         load_spec = worker_protocol.LoadSpec("w", "scripted", "m", template=str(tmp_path / path))
         status = WorkerLifecycle("w")

@@ -37,7 +37,7 @@ from duologue.worker.state import WorkerLifecycle
 
 log = logging.getLogger(__name__)
 
-WRITES_NOTHING = "This model writes no replies: it is for vectors or scores. Choose a chat model."
+WRITES_NOTHING = "This model writes no replies: it is an embedding model or a reranker. Choose a chat model."
 
 
 class LanguageService:

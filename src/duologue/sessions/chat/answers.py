@@ -52,7 +52,7 @@ async def answer(engine: LanguageEngine, question: Question, *, now: datetime) -
 async def _rendered(engine: LanguageEngine, request: ChatRequest, now: datetime, *, tokens: bool) -> Rendered:
     if not isinstance(engine, PromptEngine):
         raise Unsupported(
-            f"The model {engine.card.name} takes messages, not a prompt: its template is rendered where it runs. Ask its server."
+            f"The model {engine.card.name} takes messages, not a prompt: its own server renders the template. Call that server."
         )
     if not request.messages:
         raise BadRequest("messages must contain at least one message.", param="messages")
@@ -69,11 +69,11 @@ async def _rendered(engine: LanguageEngine, request: ChatRequest, now: datetime,
 
 def _teller(engine: LanguageEngine) -> TokenTeller:
     if not isinstance(engine, TokenTeller):
-        raise Unsupported(f"The engine of {engine.card.name} does not tell its tokens.")
+        raise Unsupported(f"The engine of {engine.card.name} cannot list tokens.")
     return engine
 
 
 def _chooser(engine: LanguageEngine) -> TemplateChooser:
     if not isinstance(engine, TemplateChooser):
-        raise Unsupported(f"The engine of {engine.card.name} has no chat template that could be chosen.")
+        raise Unsupported(f"The engine of {engine.card.name} cannot change its chat template.")
     return engine

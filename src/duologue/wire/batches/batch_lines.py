@@ -109,7 +109,7 @@ class InputCheck:
         if key in self._keys:
             raise _WrongLine(
                 "duplicate_custom_id",
-                f"Another line has the custom_id {shortened(custom_id)}, too.",
+                f"The custom_id {shortened(custom_id)} is used by another line.",
                 "custom_id",
             )
         self._keys.add(key)
