@@ -11,8 +11,8 @@ from duologue.values.call_events import CallChunk, CallSetup, OmniSetup, UnitAns
 from duologue.values.embeddings.vectors import EmbeddingRequest, RerankRequest
 from duologue.values.events import Done, Embedded, Failed, Ranked, Started, TextDelta
 from duologue.values.messages import user
-from duologue.values.questions.asked import CountPrompt
-from duologue.values.questions.told import Counted
+from duologue.values.questions.worker_answers import Counted
+from duologue.values.questions.worker_questions import CountPrompt
 from duologue.values.requests import ChatRequest, ModelCard, ModelPreset, PresetEntry
 from duologue.wire import worker_protocol
 from duologue.worker.inbox import ControlInbox

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from duologue.errors import BadRequest
-from duologue.values.questions.asked import DetokenizeTokens, TokenizeText
-from duologue.values.questions.told import Tokenized
+from duologue.values.questions.worker_answers import Tokenized
+from duologue.values.questions.worker_questions import DetokenizeTokens, TokenizeText
 
 
 @runtime_checkable

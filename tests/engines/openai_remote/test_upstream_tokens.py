@@ -11,8 +11,8 @@ from duologue.engines.openai_remote import upstream_tokens
 from duologue.engines.openai_remote.server_kinds import Tokenizer, server_kind
 from duologue.engines.openai_remote.upstream_tokens import TokenBiases, UpstreamTokens, tokens_in
 from duologue.errors import Unsupported
-from duologue.values.questions.asked import DetokenizeTokens, TokenizeText
-from duologue.values.questions.told import Tokenized
+from duologue.values.questions.worker_answers import Tokenized
+from duologue.values.questions.worker_questions import DetokenizeTokens, TokenizeText
 
 pytestmark = pytest.mark.anyio
 KNOWN = {"*": [7], "Hello": [8, 9]}

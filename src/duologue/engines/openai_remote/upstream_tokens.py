@@ -15,8 +15,8 @@ from duologue.engines.openai_remote.request import is_token
 from duologue.engines.openai_remote.response_json import json_of
 from duologue.engines.openai_remote.server_kinds import DOORS, TokenDoors, Tokenizer
 from duologue.errors import Unsupported
-from duologue.values.questions.asked import DetokenizeTokens, TokenizeText
-from duologue.values.questions.told import Tokenized
+from duologue.values.questions.worker_answers import Tokenized
+from duologue.values.questions.worker_questions import DetokenizeTokens, TokenizeText
 
 PATIENCE = 10.0
 """Seconds for all texts of a request."""

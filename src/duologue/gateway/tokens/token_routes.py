@@ -16,8 +16,8 @@ from duologue.gateway.tokens.asked_model import AskedModels
 from duologue.http.json_api import answer, body_of, user_of
 from duologue.http.openapi import json_body
 from duologue.request_parsing import parsing
-from duologue.values.questions.asked import TokenizeText
-from duologue.values.questions.told import Tokenized
+from duologue.values.questions.worker_answers import Tokenized
+from duologue.values.questions.worker_questions import TokenizeText
 from duologue.values.requests import ModelCard
 from duologue.wire.openai import ChatCompletionBody
 from duologue.wire.tokens.token_bodies import (

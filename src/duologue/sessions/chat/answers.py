@@ -14,7 +14,15 @@ from duologue.sessions.chat.chat import count
 from duologue.sessions.chat.chat_prompt import render
 from duologue.sessions.chat.prompt_size import check_fits
 from duologue.sessions.chat.spoken_prompt import styled_request
-from duologue.values.questions.asked import (
+from duologue.values.questions.worker_answers import (
+    Answer,
+    Counted,
+    Described,
+    Detokenized,
+    Rendered,
+    TemplateUsed,
+)
+from duologue.values.questions.worker_questions import (
     CountPrompt,
     DescribeModel,
     DetokenizeTokens,
@@ -23,7 +31,6 @@ from duologue.values.questions.asked import (
     TokenizeText,
     UseTemplate,
 )
-from duologue.values.questions.told import Answer, Counted, Described, Detokenized, Rendered, TemplateUsed
 from duologue.values.requests import ChatRequest
 
 

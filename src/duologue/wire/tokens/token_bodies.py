@@ -13,8 +13,8 @@ import msgspec
 from pydantic import AliasChoices, Field
 
 from duologue.errors import BadRequest, TooLarge
-from duologue.values.questions.asked import DetokenizeTokens, TokenizeText
-from duologue.values.questions.told import Tokenized
+from duologue.values.questions.worker_answers import Tokenized
+from duologue.values.questions.worker_questions import DetokenizeTokens, TokenizeText
 from duologue.values.requests import ChatRequest
 from duologue.wire.openai import ChatCompletionBody
 from duologue.wire.validation import MEGABYTE, Body, RequestLimits, check_counts, validate
