@@ -18,7 +18,7 @@ from duologue.http.error_responses import is_anthropic, is_openai
 from duologue.wire.api import ID_SCHEMA
 
 ERRORS = ("Error", "OpenAIError")
-"""The names of the schemas of errors: ours, and that of OpenAI's dialect."""
+"""The names of the error schemas: Duologue's own, and that of OpenAI's dialect."""
 ANTHROPIC_ERROR = "AnthropicError"
 DESCRIPTION = "An error: a stable code, and a sentence that says what to do."
 WITH_IDS = frozenset({"conversations", "runs", "approvals", "folders", "drafts"})
