@@ -151,11 +151,11 @@ async def test_each_kind_is_asked_for_the_text_of_tokens(kind: str, path: str, n
 @pytest.mark.parametrize(
     ("kind", "question", "reason"),
     [
-        ("ollama", TokenizeText("a"), "no known way"),
-        ("", TokenizeText("a"), "no known way"),
+        ("ollama", TokenizeText("a"), "no known API for tokens"),
+        ("", TokenizeText("a"), "no known API for tokens"),
         ("vllm", TokenizeText("a", pieces=True), "ids of tokens alone"),
         ("vllm", TokenizeText("a", control=False), "control tokens"),
-        ("vllm", TokenizeText("a"), "did not tell"),
+        ("vllm", TokenizeText("a"), "did not answer with tokens"),
     ],
 )
 async def test_what_an_upstream_does_not_tell_is_refused(
