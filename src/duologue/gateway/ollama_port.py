@@ -27,7 +27,7 @@ from duologue.gateway.ollama.model_details import ModelDetails
 from duologue.gateway.ollama.ollama_embeddings import Embedder
 from duologue.gateway.ollama.ollama_names import OllamaNames
 from duologue.http.error_responses import ERROR_SHAPE, exception_handlers, is_openai
-from duologue.http.openapi_document import completed, describe_completely, operation_id
+from duologue.http.openapi_document import completed, operation_id
 from duologue.threads import disk_io
 from duologue.wire.ollama.ollama_reply import error_body
 
@@ -122,7 +122,14 @@ def _application(gateway: Gateway, embedder: Embedder | None) -> FastAPI:
         )
     )
     app.include_router(ollama_embeddings.router(names, embedder))
-    describe_completely(app, _with_errors)
+    describe = app.openapi
+
+    def document() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = _with_errors(describe())
+        return app.openapi_schema
+
+    app.openapi = document  # type: ignore[method-assign]
     return app
 
 

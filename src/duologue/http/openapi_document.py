@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from fastapi import FastAPI
@@ -18,7 +18,7 @@ from duologue.http.error_responses import is_anthropic, is_openai
 from duologue.wire.api import ID_SCHEMA
 
 ERRORS = ("Error", "OpenAIError")
-"""The names of the error schemas: Duologue's own, and that of OpenAI's dialect."""
+"""The names of the schemas of errors: ours, and that of OpenAI's dialect."""
 ANTHROPIC_ERROR = "AnthropicError"
 DESCRIPTION = "An error: a stable code, and a sentence that says what to do."
 WITH_IDS = frozenset({"conversations", "runs", "approvals", "folders", "drafts"})
@@ -33,17 +33,13 @@ def operation_id(route: APIRoute) -> str:
     return "_".join((*sorted(route.methods or ()), *words)).lower()
 
 
-def describe_completely(
-    app: FastAPI, complete: Callable[[dict[str, Any]], dict[str, Any]] | None = None
-) -> None:
-    """Have `app.openapi` give the document as `complete` (by default `completed`) makes it, when it is first requested: routes may
-    be added until then."""
-    complete = complete or completed
+def describe_completely(app: FastAPI) -> None:
+    """Have `app.openapi` give the completed document, which is made when it is first requested: routes may be added until then."""
     describe = app.openapi
 
     def document() -> dict[str, Any]:
         if app.openapi_schema is None:
-            app.openapi_schema = complete(describe())
+            app.openapi_schema = completed(describe())
         return app.openapi_schema
 
     app.openapi = document  # type: ignore[method-assign]

@@ -1,6 +1,6 @@
 """An answer that takes a while and is sent in one piece: its work ends when the client leaves.
 
-Used by routes that do not stream: embeddings, reranking, and replies in one piece (`gateway.dialects.chat_completions.WholeReply`).
+Used by routes that make something and have nothing to stream: embeddings and reranking.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ class LineExecutor:
             too_large = TooLarge("The answer is larger than 64 MB, the most that a line of a batch may have.")
             return _refused(too_large, path, request_id)
         if not received.complete or not _is_json(received.body):
-            return _refused(Problem("The endpoint did not answer with JSON."), path, request_id)
+            return _refused(Problem("The endpoint gave no JSON."), path, request_id)
         return Answer(received.status, request_id, bytes(received.body), received.retry_after)
 
 
