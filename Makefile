@@ -51,7 +51,7 @@ test-omni: ## try an omni engine on real weights (MODEL=FOLDER, ENGINE=minicpmo 
 client: $(RUNTIME) $(PAGE) ## generate typed clients of this server's API in build/client: a Python wheel and an npm package (KINDS="python typescript")
 	@$(BIN)/python scripts/typed_clients.py $(KINDS)
 
-test-clients: $(RUNTIME) $(PAGE) ## try clients that others wrote, as they are published, in build/clients (NAMES="openai_python litellm", ARGS=--table)
+test-clients: $(RUNTIME) $(PAGE) ## run published clients, unmodified, against the server, in build/clients (NAMES="openai_python litellm", ARGS=--table)
 	@$(BIN)/python scripts/clients.py $(NAMES) $(ARGS)
 
 test-engines: $(RUNTIME) ## try the optional engines, each with its real library, in build/engines (NAMES="whisper kokoro")

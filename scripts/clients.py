@@ -1,12 +1,12 @@
-"""Runs clients that others wrote, as they are published, against a server, and writes what works into docs/compatibility.md.
+"""Runs published clients, unmodified, against a server, and writes what works into docs/compatibility.md.
 
     scripts/clients.py [NAME ...]            each client in an environment of its own in build/clients; without a name all of them
     scripts/clients.py --table               also write the table of docs/compatibility.md from the results of all runs so far
     scripts/clients.py --server URL NAME ... against another server (with --model MODEL and --label NAME)
 
 A client is a script in tests/clients, `check_NAME.py` or `check_NAME.mjs`, and its pinned packages, `NAME.txt` or a folder of
-`package.json`. A script without packages of its own has the calls of a program in our words, and sends them with httpx. Only
-packages are downloaded. The server is ours with the bundled model unless one is named. The results of a
+`package.json`. A script without packages of its own reproduces the calls of a program with httpx. Only
+packages are downloaded. The server is Duologue with the bundled model unless one is named. The results of a
 run replace those of the same clients in build/clients/LABEL.json and leave the others.
 """
 

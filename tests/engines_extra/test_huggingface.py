@@ -30,8 +30,8 @@ from duologue.text.output.reply_grammar import (
 )
 from duologue.values.events import Done, Event, Failed, Progress, TextDelta
 from duologue.values.messages import Tool, user
-from duologue.values.questions.asked import CountPrompt, DetokenizeTokens, TokenizeText
-from duologue.values.questions.told import Counted
+from duologue.values.questions.worker_answers import Counted
+from duologue.values.questions.worker_questions import CountPrompt, DetokenizeTokens, TokenizeText
 from duologue.values.requests import ChatRequest, OutputFormat, Sampling
 
 pytestmark = pytest.mark.anyio

@@ -5,7 +5,15 @@ from hypothesis import strategies as st
 
 from duologue.values.events import AudioDelta, Done, Failed, Prefilled, TextDelta, ToolCallDelta, Usage
 from duologue.values.messages import AudioPart, ImagePart, Message, TextPart, Tool, ToolCall, VideoPart
-from duologue.values.questions.asked import (
+from duologue.values.questions.worker_answers import (
+    Counted,
+    Described,
+    Detokenized,
+    Rendered,
+    TemplateUsed,
+    Tokenized,
+)
+from duologue.values.questions.worker_questions import (
     CountPrompt,
     DescribeModel,
     DetokenizeTokens,
@@ -13,7 +21,6 @@ from duologue.values.questions.asked import (
     TokenizeText,
     UseTemplate,
 )
-from duologue.values.questions.told import Counted, Described, Detokenized, Rendered, TemplateUsed, Tokenized
 from duologue.values.requests import ChatRequest, ModelCard, Sampling
 from duologue.wire import worker_protocol
 

@@ -19,7 +19,7 @@ from duologue.values.call_events import (
 )
 from duologue.values.events import Done, TextDelta
 from duologue.values.messages import ImagePart, system, user
-from duologue.values.questions.asked import CountPrompt
+from duologue.values.questions.worker_questions import CountPrompt
 from duologue.values.requests import ChatRequest
 from duologue.wire import worker_protocol
 from duologue.worker.app import Worker, build

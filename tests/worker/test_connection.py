@@ -11,8 +11,8 @@ from duologue.notifier import Notifier
 from duologue.values.call_events import CallSessionEnded, CallSetup, TranscriptText, Typed
 from duologue.values.events import Done, Event, Failed, TextDelta
 from duologue.values.messages import ImagePart, Message, user
-from duologue.values.questions.asked import CountPrompt
-from duologue.values.questions.told import Counted
+from duologue.values.questions.worker_answers import Counted
+from duologue.values.questions.worker_questions import CountPrompt
 from duologue.values.requests import ChatRequest
 from duologue.values.speech import SpeechRequest
 from duologue.wire import worker_protocol

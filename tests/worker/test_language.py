@@ -11,8 +11,8 @@ from duologue.values.call_events import CallChunk, CallSetup, OmniSetup, UnitAns
 from duologue.values.embeddings.vectors import EmbeddingRequest, RerankRequest
 from duologue.values.events import Done, Embedded, Failed, Ranked, Started, TextDelta
 from duologue.values.messages import user
-from duologue.values.questions.asked import CountPrompt
-from duologue.values.questions.told import Counted
+from duologue.values.questions.worker_answers import Counted
+from duologue.values.questions.worker_questions import CountPrompt
 from duologue.values.requests import ChatRequest, ModelCard, ModelPreset, PresetEntry
 from duologue.wire import worker_protocol
 from duologue.worker.inbox import ControlInbox
@@ -180,7 +180,7 @@ async def test_a_chosen_template_that_cannot_be_used_is_a_warning_and_the_model_
     (tmp_path / "plain.jinja").write_text("{{ messages }}")
     for path, reason in (
         ("missing.jinja", "cannot be read"),
-        ("plain.jinja", "no chat template that could be"),
+        ("plain.jinja", "cannot change its chat template"),
     ):
         load_spec = worker_protocol.LoadSpec("w", "scripted", "m", template=str(tmp_path / path))
         status = WorkerLifecycle("w")

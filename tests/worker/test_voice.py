@@ -30,7 +30,7 @@ from duologue.values.call_events import (
 )
 from duologue.values.events import Failed
 from duologue.values.messages import user
-from duologue.values.questions.asked import CountPrompt
+from duologue.values.questions.worker_questions import CountPrompt
 from duologue.values.requests import ChatRequest
 from duologue.values.speech import SpeechRequest, TranscriptionRequest
 from duologue.wire import worker_protocol

@@ -382,7 +382,7 @@ class Settings(EngineSettings):
     )
     models: dict[str, ModelSettings] = Field(
         default={},
-        description="What is set for a model, by its name: engine settings and `aliases`, however it is loaded.",
+        description="Settings of single models, by name: engine settings and `aliases`.",
     )
     loading: LoadingSettings = LoadingSettings()
     workers: tuple[WorkerSettings, ...] = Field(

@@ -1,7 +1,7 @@
-"""What some language engines can do besides: tell tokens, take another chat template, add LoRA adapters.
+"""Optional protocols of language engines: token questions, choosing a chat template, LoRA adapters.
 
-The sessions ask whether an engine is one of these; those that every language engine is are in `contracts`. `check_tokens` is what all that
-tell tokens refuse alike.
+The sessions check whether an engine has one of these; the protocols of every language engine are in `contracts`. `check_tokens` is the check that
+all engines with token questions share.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from duologue.errors import BadRequest
-from duologue.values.questions.asked import DetokenizeTokens, TokenizeText
-from duologue.values.questions.told import Tokenized
+from duologue.values.questions.worker_answers import Tokenized
+from duologue.values.questions.worker_questions import DetokenizeTokens, TokenizeText
 
 
 @runtime_checkable

@@ -1,4 +1,4 @@
-"""The routes by which models are asked about, and chosen for at run time, put together for `app`."""
+"""Puts the routes of `gateway/tokens` and `gateway/tuning` together. Called by `app`."""
 
 from __future__ import annotations
 

@@ -6,7 +6,8 @@ Used by routes that make something and have nothing to stream: embeddings, reran
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -19,16 +20,20 @@ log = logging.getLogger(__name__)
 
 
 class WholeAnswer(Response):
-    """Answers with the JSON that `work` gives, or with the error that it raises; a client that disconnects earlier cancels it."""
+    """Answers with the JSON that `work` gives, or with the error that it raises; a client that disconnects earlier cancels it.
+    `headers` are those of the JSON alone."""
 
-    def __init__(self, work: Callable[[], Awaitable[bytes]]) -> None:
+    def __init__(
+        self, work: Callable[[], Awaitable[bytes]], headers: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
         super().__init__()
-        self._work = work
+        self._work, self._noted = work, headers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         outcome = await while_connected(receive, self._outcome)
         if isinstance(outcome, bytes):
-            answer = Response(outcome, media_type="application/json", headers={"Cache-Control": "no-store"})
+            headers = {"Cache-Control": "no-store"} | dict(self._noted)
+            answer = Response(outcome, media_type="application/json", headers=headers)
             await answer(scope, receive, send)
         elif outcome is not None:
             if not isinstance(outcome, Problem):

@@ -105,3 +105,11 @@ def problem(failed: Failed) -> Problem:
 def broken_off() -> EngineFailed:
     """The error for a stream that ended without `Done` or `Failed`."""
     return EngineFailed("The reply broke off before its end. Try again.", code="reply_incomplete")
+
+
+def check_complete(failed: Failed | None, ended: bool) -> None:
+    """For the end of a stream. Raises the problem of a reply that failed, or EngineFailed for one that has not ended."""
+    if failed is not None:
+        raise problem(failed)
+    if not ended:
+        raise broken_off()

@@ -27,7 +27,7 @@ from duologue.values.events import (
     Usage,
 )
 from duologue.values.messages import ToolCall
-from duologue.wire.collected_reply import CollectedReply, broken_off, problem
+from duologue.wire.collected_reply import CollectedReply, broken_off, check_complete
 from duologue.wire.fitting_notes import fitted_fields
 from duologue.wire.media_parts import to_base64
 
@@ -112,10 +112,7 @@ class CompletionStream:
     def close(self) -> None:
         """Raises the problem of a failed choice, or EngineFailed when a choice has not ended: an incomplete reply is an error.
         One failed choice fails the whole stream, because clients of this API expect at most one error."""
-        if self._failed is not None:
-            raise problem(self._failed)
-        if not self.ended:
-            raise broken_off()
+        check_complete(self._failed, self.ended)
 
     def _encode_one(self, index: int, event: Event, out: list[bytes]) -> None:
         match event:

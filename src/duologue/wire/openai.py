@@ -20,6 +20,7 @@ from duologue.wire import media_parts
 from duologue.wire.fields.adapter_fields import AdapterFields
 from duologue.wire.fields.constraints import FormatFields
 from duologue.wire.fields.function_fields import FunctionFields
+from duologue.wire.fields.logprob_fields import LogprobFields
 from duologue.wire.fields.thinking_fields import ThinkingFields
 from duologue.wire.speech import VoiceName
 from duologue.wire.validation import (
@@ -164,7 +165,9 @@ def _token_limit(value: int) -> int | None:
 TokenLimit = Annotated[int, AfterValidator(_token_limit)] | None
 
 
-class ChatCompletionBody(FormatFields, SamplingFields, ThinkingFields, FunctionFields, AdapterFields):
+class ChatCompletionBody(
+    FormatFields, SamplingFields, ThinkingFields, FunctionFields, AdapterFields, LogprobFields
+):
     """The body of `POST /v1/chat/completions`."""
 
     messages: list[CompletionMessageBody] = Field(min_length=1)
@@ -176,8 +179,6 @@ class ChatCompletionBody(FormatFields, SamplingFields, ThinkingFields, FunctionF
     max_completion_tokens: TokenLimit = Field(
         default=None, description="The newer name of max_tokens; takes precedence."
     )
-    logprobs: bool = False
-    top_logprobs: int | None = Field(default=None, ge=0, le=20)
     tools: list[ToolBody] = Field(default_factory=list)
     tool_choice: ToolChoice | None = None
     parallel_tool_calls: bool = True
@@ -236,7 +237,7 @@ class ChatCompletionBody(FormatFields, SamplingFields, ThinkingFields, FunctionF
             ),
             model=self.model,
             sampling=self.sampling(
-                max_tokens=self.max_completion_tokens or self.max_tokens, logprobs=self._logprobs()
+                max_tokens=self.max_completion_tokens or self.max_tokens, logprobs=self.wanted_logprobs()
             ),
             stop=tuple(self.stop or ()),
             tools=tools,
@@ -313,13 +314,6 @@ class ChatCompletionBody(FormatFields, SamplingFields, ThinkingFields, FunctionF
             if isinstance(content, OpenAIImageContent)
         )
         return max((number for number in asked if number is not None), default=None)
-
-    def _logprobs(self) -> int | None:
-        if self.logprobs:
-            return self.top_logprobs or 0
-        if self.top_logprobs:
-            raise BadRequest("top_logprobs requires logprobs to be true.", param="top_logprobs")
-        return None
 
 
 def _parts(

@@ -19,8 +19,8 @@ from duologue.values.avatars import ClipRequest
 from duologue.values.call_events import CallControl, CallEvent, CallSetup
 from duologue.values.embeddings.vectors import EmbeddingRequest, RerankRequest
 from duologue.values.events import Event
-from duologue.values.questions.asked import Question
-from duologue.values.questions.told import Answer
+from duologue.values.questions.worker_answers import Answer
+from duologue.values.questions.worker_questions import Question
 from duologue.values.requests import ChatRequest, ModelCard, ModelPreset, Task
 from duologue.values.speech import SpeechCard, SpeechRequest, TranscriptionRequest
 

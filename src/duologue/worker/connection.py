@@ -20,8 +20,8 @@ from duologue.sessions.chat.reply_controls import ReplyControls
 from duologue.sessions.speech.speech_task import SendEvent
 from duologue.values.call_events import CallEvent, CallSessionEnded
 from duologue.values.events import Event, Failed
-from duologue.values.questions.asked import Question
-from duologue.values.questions.told import Answer
+from duologue.values.questions.worker_answers import Answer
+from duologue.values.questions.worker_questions import Question
 from duologue.wire import worker_protocol
 from duologue.worker.inbox import ControlInbox
 from duologue.worker.live_outbox import LiveOutbox

@@ -26,8 +26,8 @@ from duologue.sessions.speech.vad_batcher import VadBatcher
 from duologue.threads import ThreadLane
 from duologue.values.call_events import CallSetup
 from duologue.values.events import Failed
-from duologue.values.questions.asked import CountPrompt, Question, RenderChat, UseTemplate
-from duologue.values.questions.told import Answer
+from duologue.values.questions.worker_answers import Answer
+from duologue.values.questions.worker_questions import CountPrompt, Question, RenderChat, UseTemplate
 from duologue.values.requests import ChatRequest, ModelCard
 from duologue.wire import worker_protocol
 from duologue.worker.connection import Emit
@@ -37,7 +37,7 @@ from duologue.worker.state import WorkerLifecycle
 
 log = logging.getLogger(__name__)
 
-WRITES_NOTHING = "This model writes no replies: it is for vectors or scores. Choose a chat model."
+WRITES_NOTHING = "This model writes no replies: it is an embedding model or a reranker. Choose a chat model."
 
 
 class LanguageService:

@@ -72,7 +72,7 @@ async def _use_template(engine: ModelEngine, path: str) -> tuple[str, ...]:
         if isinstance(engine, TemplateChooser):
             await engine.use_template(source)
             return ()
-        reason = "the engine has no chat template that could be chosen."
+        reason = "the engine cannot change its chat template."
     except (OSError, UnicodeError) as error:
         reason = f"it cannot be read ({getattr(error, 'strerror', None) or 'it is not UTF-8 text'})."
     except Problem as problem:

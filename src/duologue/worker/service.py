@@ -6,8 +6,8 @@ from typing import Protocol
 
 from duologue.sessions.chat.reply_controls import ReplyControls
 from duologue.sessions.speech.speech_task import SendEvent
-from duologue.values.questions.asked import Question
-from duologue.values.questions.told import Answer
+from duologue.values.questions.worker_answers import Answer
+from duologue.values.questions.worker_questions import Question
 from duologue.wire import worker_protocol
 from duologue.worker.connection import Emit
 from duologue.worker.inbox import ControlInbox

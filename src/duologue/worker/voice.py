@@ -38,8 +38,8 @@ from duologue.threads import ThreadLane
 from duologue.values.avatars import ClipRequest
 from duologue.values.call_events import CallSetup
 from duologue.values.events import Failed
-from duologue.values.questions.asked import Question
-from duologue.values.questions.told import Answer
+from duologue.values.questions.worker_answers import Answer
+from duologue.values.questions.worker_questions import Question
 from duologue.values.requests import ModelCard
 from duologue.values.speech import SpeechCard, SpeechEngineStatus, SpeechRequest, TranscriptionRequest
 from duologue.wire import worker_protocol

@@ -14,7 +14,7 @@ from duologue.engines.llama.engine import LlamaEngine, load
 from duologue.errors import BadRequest, ContextExceeded, Unsupported
 from duologue.text.templates.prompt_request import PromptRequest
 from duologue.values.messages import user
-from duologue.values.questions.asked import DetokenizeTokens, TokenizeText
+from duologue.values.questions.worker_questions import DetokenizeTokens, TokenizeText
 
 pytestmark = pytest.mark.anyio
 TEXT = "h\u00e9llo \U0001f600 <|im_end|> x"

@@ -11,8 +11,8 @@ from duologue.engines.openai_remote import upstream_tokens
 from duologue.engines.openai_remote.server_kinds import Tokenizer, server_kind
 from duologue.engines.openai_remote.upstream_tokens import TokenBiases, UpstreamTokens, tokens_in
 from duologue.errors import Unsupported
-from duologue.values.questions.asked import DetokenizeTokens, TokenizeText
-from duologue.values.questions.told import Tokenized
+from duologue.values.questions.worker_answers import Tokenized
+from duologue.values.questions.worker_questions import DetokenizeTokens, TokenizeText
 
 pytestmark = pytest.mark.anyio
 KNOWN = {"*": [7], "Hello": [8, 9]}
@@ -151,11 +151,11 @@ async def test_each_kind_is_asked_for_the_text_of_tokens(kind: str, path: str, n
 @pytest.mark.parametrize(
     ("kind", "question", "reason"),
     [
-        ("ollama", TokenizeText("a"), "no known way"),
-        ("", TokenizeText("a"), "no known way"),
+        ("ollama", TokenizeText("a"), "no known API for tokens"),
+        ("", TokenizeText("a"), "no known API for tokens"),
         ("vllm", TokenizeText("a", pieces=True), "ids of tokens alone"),
         ("vllm", TokenizeText("a", control=False), "control tokens"),
-        ("vllm", TokenizeText("a"), "did not tell"),
+        ("vllm", TokenizeText("a"), "did not answer with tokens"),
     ],
 )
 async def test_what_an_upstream_does_not_tell_is_refused(

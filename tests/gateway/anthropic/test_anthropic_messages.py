@@ -35,7 +35,7 @@ from duologue.values.events import (
     Usage,
 )
 from duologue.values.messages import ImagePart, TextPart
-from duologue.values.questions.told import Counted
+from duologue.values.questions.worker_answers import Counted
 from duologue.values.requests import ChatRequest, ModelCard
 
 pytestmark = pytest.mark.anyio

@@ -203,7 +203,7 @@ async def test_where_none_can_it_says_so() -> None:
 async def test_a_model_elsewhere_is_asked_by_its_name_alone() -> None:
     models = loaded_only(ELSEWHERE)
     assert await models.card("elsewhere", "me", task="embed") is ELSEWHERE
-    with pytest.raises(Unsupported, match="Name the model"):
+    with pytest.raises(Unsupported, match="Set model: no loaded model"):
         await models.card("", "me", task="embed")
 
 

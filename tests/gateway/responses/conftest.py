@@ -28,7 +28,7 @@ from duologue.http.error_responses import problem_body, problem_status
 from duologue.store.database import Database
 from duologue.store.stores import Store
 from duologue.values.events import Done, Prefilled, Started, TextDelta, Usage
-from duologue.values.questions.told import Counted
+from duologue.values.questions.worker_answers import Counted
 from duologue.values.requests import ChatRequest, ModelCard
 
 VERBS = ("tools", "tool_choice", "format", "logprobs", "count", "thinking")

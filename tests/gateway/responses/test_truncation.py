@@ -7,7 +7,7 @@ import pytest
 from duologue.errors import Unsupported
 from duologue.gateway.responses.truncation import fitted_to_context, turn_starts
 from duologue.values.messages import Message, TextPart, assistant, system, user
-from duologue.values.questions.told import Counted
+from duologue.values.questions.worker_answers import Counted
 from duologue.values.requests import ChatRequest, ModelCard, Sampling
 
 pytestmark = pytest.mark.anyio

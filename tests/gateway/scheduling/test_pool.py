@@ -16,8 +16,8 @@ from duologue.supervisor import restart_policy
 from duologue.values.embeddings.vectors import EmbeddingRequest, RerankRequest
 from duologue.values.events import RESTARTED, STOPPING, WORKER_LOST, Done, Failed, TextDelta
 from duologue.values.messages import user
-from duologue.values.questions.asked import TokenizeText, UseTemplate
-from duologue.values.questions.told import Counted, TemplateUsed, Tokenized
+from duologue.values.questions.worker_answers import Counted, TemplateUsed, Tokenized
+from duologue.values.questions.worker_questions import TokenizeText, UseTemplate
 from duologue.values.requests import (
     ChatRequest,
     ModelCard,

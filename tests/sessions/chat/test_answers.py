@@ -10,7 +10,8 @@ from duologue.sessions.chat.answers import answer
 from duologue.sessions.chat.chat import count, reply
 from duologue.values.events import Done
 from duologue.values.messages import user
-from duologue.values.questions.asked import (
+from duologue.values.questions.worker_answers import Counted, Described, Detokenized, Rendered, Tokenized
+from duologue.values.questions.worker_questions import (
     CountPrompt,
     DescribeModel,
     DetokenizeTokens,
@@ -18,7 +19,6 @@ from duologue.values.questions.asked import (
     TokenizeText,
     UseTemplate,
 )
-from duologue.values.questions.told import Counted, Described, Detokenized, Rendered, Tokenized
 from duologue.values.requests import ChatRequest
 
 pytestmark = pytest.mark.anyio

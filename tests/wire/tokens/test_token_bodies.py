@@ -4,8 +4,8 @@ import pytest
 
 from duologue.config.settings import LimitSettings
 from duologue.errors import BadRequest, TooLarge
-from duologue.values.questions.asked import DetokenizeTokens, TokenizeText
-from duologue.values.questions.told import Tokenized
+from duologue.values.questions.worker_answers import Tokenized
+from duologue.values.questions.worker_questions import DetokenizeTokens, TokenizeText
 from duologue.wire.openai import ChatCompletionBody
 from duologue.wire.tokens.token_bodies import (
     MOST_PIECED,

@@ -3,7 +3,7 @@
 import pytest
 
 from duologue.errors import BadRequest
-from duologue.values.questions.told import Described
+from duologue.values.questions.worker_answers import Described
 from duologue.values.requests import ModelCard, ModelPreset, PresetEntry
 from duologue.wire.tokens import server_props
 from duologue.wire.tokens.tuning_bodies import (

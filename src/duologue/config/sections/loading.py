@@ -22,15 +22,15 @@ def _names(value: object) -> object:
 class LoadingSettings(Section):
     by_request: Annotated[tuple[str, ...], BeforeValidator(_names)] = Field(
         default=(ADMINS,),
-        description="Who has an installed model loaded by naming it in a request: `off`, `admins`, `everyone`, or names of users.",
+        description="Whose requests may load an installed model by naming it: `off`, `admins`, `everyone`, or names of users.",
     )
     waiting: Positive = Field(
-        default=64, description="Requests that may wait for such loads at a time; further ones are refused."
+        default=64, description="Requests that may wait for such loads at the same time; more are refused."
     )
     room_s: Seconds = Field(
         default=60,
-        description="Seconds such a load waits until a model that a request had loaded is idle and can make room.",
+        description="Seconds such a load waits for memory, until models that requests had loaded are idle.",
     )
     drain_s: Seconds = Field(
-        default=30, description="Seconds that running replies have to end when their model is unloaded."
+        default=30, description="Seconds that running replies have to finish when their model is unloaded."
     )

@@ -9,8 +9,8 @@ from typing import Any
 
 from duologue.engines.choice_contracts import check_tokens
 from duologue.engines.decoding.token_text import TokenText
-from duologue.values.questions.asked import DetokenizeTokens, TokenizeText
-from duologue.values.questions.told import Tokenized
+from duologue.values.questions.worker_answers import Tokenized
+from duologue.values.questions.worker_questions import DetokenizeTokens, TokenizeText
 
 
 class TokenizerQuestions:

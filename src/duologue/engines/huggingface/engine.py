@@ -44,8 +44,8 @@ from duologue.text.templates.prompt_request import TemplateFacts
 from duologue.threads import ThreadLane
 from duologue.values.events import Progress
 from duologue.values.messages import AudioPart, ImagePart
-from duologue.values.questions.asked import DetokenizeTokens, TokenizeText
-from duologue.values.questions.told import Tokenized
+from duologue.values.questions.worker_answers import Tokenized
+from duologue.values.questions.worker_questions import DetokenizeTokens, TokenizeText
 from duologue.values.requests import ModelCard
 
 BATCH, BATCH_ON_CARD = 128, 1024

@@ -65,7 +65,7 @@ class LlamaOptions(Struct, frozen=True, forbid_unknown_fields=True):
     draft_tokens: int | None = None
     """The most tokens that are guessed at a time; None: as the library does."""
     loras: dict[str, float] = {}
-    """LoRA adapters: GGUF files, each with the scale it has where a request says nothing."""
+    """LoRA adapters: GGUF files, each with its default scale."""
     pooling: Pooling | None = None
     """How a model makes vectors (`mean`, `cls`, `last`) or scores (`rank`); `none`: it chats; None: as its file says."""
     log: int = 1
@@ -147,7 +147,7 @@ def _threads(header: GgufHeader, options: LlamaOptions, machine: MachineLimits) 
 
 def _prompt_cache(header: GgufHeader, options: LlamaOptions) -> int:
     if options.loras:
-        # The library brings a prompt back that was read under other scales, and goes on with wrong numbers.
+        # The library would restore a prompt that was read under other scales, and compute wrong numbers.
         return 0
     if options.prompt_cache is not None:
         return options.prompt_cache

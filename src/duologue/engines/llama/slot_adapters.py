@@ -26,7 +26,7 @@ class SlotAdapters:
         return self._chosen.get(slot, self._loaded)
 
     def fields(self, slot: int) -> dict[str, Any]:
-        """What the library is told with each request of the slot. All of them are named: one that is not gets the scale 1."""
+        """The scales sent to the library with each request of the slot, for every adapter: one that is left out gets the scale 1."""
         if not self._loaded:
             return {}
         return {"lora": [{"id": id, "scale": scale} for id, scale in enumerate(self.scales(slot))]}

@@ -55,8 +55,8 @@ from duologue.threads import encoding
 from duologue.values.audio import SPOKEN_RATE
 from duologue.values.embeddings.vectors import EmbeddingRequest, RerankRequest
 from duologue.values.events import Event, Failed, Started
-from duologue.values.questions.asked import DetokenizeTokens, TokenizeText
-from duologue.values.questions.told import Tokenized
+from duologue.values.questions.worker_answers import Tokenized
+from duologue.values.questions.worker_questions import DetokenizeTokens, TokenizeText
 from duologue.values.requests import ChatRequest, ModelCard, RawFormat, UpstreamModel
 
 log = logging.getLogger(__name__)

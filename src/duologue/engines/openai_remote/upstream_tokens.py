@@ -15,8 +15,8 @@ from duologue.engines.openai_remote.request import is_token
 from duologue.engines.openai_remote.response_json import json_of
 from duologue.engines.openai_remote.server_kinds import DOORS, TokenDoors, Tokenizer
 from duologue.errors import Unsupported
-from duologue.values.questions.asked import DetokenizeTokens, TokenizeText
-from duologue.values.questions.told import Tokenized
+from duologue.values.questions.worker_answers import Tokenized
+from duologue.values.questions.worker_questions import DetokenizeTokens, TokenizeText
 
 PATIENCE = 10.0
 """Seconds for all texts of a request."""
@@ -87,7 +87,7 @@ class UpstreamTokens:
                 "with_pieces: this upstream tells the ids of tokens alone.", param="with_pieces"
             )
         if not question.control and not doors.plain:
-            raise Unsupported("This upstream always takes markers for control tokens.", param="parse_special")
+            raise Unsupported("This upstream always reads markers as control tokens.", param="parse_special")
         body: dict[str, Any] = {
             "model": model,
             doors.tokenizer.text: question.text,
@@ -119,12 +119,12 @@ class UpstreamTokens:
 
     def _known(self) -> TokenDoors:
         if self._doors is None:
-            raise Unsupported(f"The server {self._shown} has no known way of telling tokens. Ask it itself.")
+            raise Unsupported(f"The server {self._shown} has no known API for tokens. Call it directly.")
         return self._doors
 
     def _silent(self) -> Unsupported:
         return Unsupported(
-            f"The server {self._shown} did not tell the tokens. Ask it itself, or try again later."
+            f"The server {self._shown} did not answer with tokens. Call it directly, or try again later."
         )
 
 

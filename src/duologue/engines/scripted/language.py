@@ -50,8 +50,8 @@ from duologue.values.events import (
     Usage,
 )
 from duologue.values.messages import AudioPart, TextPart
-from duologue.values.questions.asked import DetokenizeTokens, TokenizeText
-from duologue.values.questions.told import Tokenized
+from duologue.values.questions.worker_answers import Tokenized
+from duologue.values.questions.worker_questions import DetokenizeTokens, TokenizeText
 from duologue.values.requests import ChatRequest, ModelCard, Sampling
 
 TEMPLATE = (

@@ -33,7 +33,7 @@ from duologue.request_parsing import parsing
 from duologue.values.fitting import has_media
 from duologue.values.generate import Batch, Generate
 from duologue.values.messages import Part
-from duologue.values.questions.told import Counted
+from duologue.values.questions.worker_answers import Counted
 from duologue.values.requests import ChatRequest, ModelCard
 from duologue.wire.anthropic.conversation import relocated, relocated_event
 from duologue.wire.anthropic.message_end import MessageHead

@@ -25,7 +25,7 @@ def router(service: BatchService) -> APIRouter:
     """The endpoints."""
     routes = APIRouter(prefix="/v1/batches", tags=["Files and batches"])
 
-    @routes.post("", summary="Make a batch", openapi_extra=documented(body=BatchBody, answers=BatchObject))
+    @routes.post("", summary="Create a batch", openapi_extra=documented(body=BatchBody, answers=BatchObject))
     async def create_batch(request: Request) -> Response:
         """Its requests are the lines of a stored file, and are carried out while nobody else wants their model."""
         body = validate(BatchBody, await body_of(request))
@@ -33,7 +33,7 @@ def router(service: BatchService) -> APIRouter:
 
     @routes.get(
         "",
-        summary="Your batches",
+        summary="List your batches",
         openapi_extra=documented(
             answers=BatchList,
             query={"limit": ("the most there may be; 20", whole_numbers(LARGEST_PAGE)), "after": "an id"},
@@ -46,7 +46,7 @@ def router(service: BatchService) -> APIRouter:
         found = await service.list(user_of(request), after=after, limit=limit + 1)
         return answer(BatchList.of(found, limit))
 
-    @routes.get("/{id}", summary="One batch", openapi_extra=documented(answers=BatchObject))
+    @routes.get("/{id}", summary="Read a batch", openapi_extra=documented(answers=BatchObject))
     async def get_batch(request: Request, id: BatchId) -> Response:
         return answer(BatchObject.of(await service.get(user_of(request), id)))
 

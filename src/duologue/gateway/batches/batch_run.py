@@ -282,7 +282,7 @@ class BatchRun:
         await self._save()
 
     async def _save(self) -> None:
-        """Store how far it is. Two tasks may do so at once, the one that runs it and one that cancels it: whoever stored an older state
+        """Store how far it is. Two tasks may do so at once, the one that runs it and one that cancels it: the one that stored an older state
         stores the newer one."""
         self._saved = self._now()
         while True:

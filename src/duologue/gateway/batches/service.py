@@ -179,7 +179,7 @@ class BatchService:
         if body.endpoint not in self._executor.paths:
             known = ", ".join(self._executor.paths)
             raise Unsupported(
-                f"A batch cannot have the endpoint {shortened(body.endpoint)}; there are {known}.",
+                f"A batch cannot have the endpoint {shortened(body.endpoint)}; choose one of: {known}.",
                 param="endpoint",
             )
         try:
@@ -246,7 +246,7 @@ class BatchService:
             return batch
         if batch.ended or batch.status == "finalizing":
             raise Problem(
-                f"The batch cannot be cancelled any more: it is {batch.status}.",
+                f"The batch cannot be cancelled: it is {batch.status}.",
                 code="batch_ended",
                 status=409,
                 param="batch_id",

@@ -6,7 +6,6 @@ and `wire.completion`, the pipeline in `reply`; errors leave as `Problem`s, whic
 
 from __future__ import annotations
 
-import logging
 import time
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
@@ -18,12 +17,9 @@ from typing import Protocol
 import msgspec
 from fastapi import APIRouter, Request
 from msgspec import Struct, json
-from starlette.requests import ClientDisconnect
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
 
 from duologue.config.settings import LimitSettings
-from duologue.errors import Problem, Unsupported
 from duologue.gateway.dialects.audio_ids import AudioIds
 from duologue.gateway.dialects.reply import ReplyPipeline, ReplyPlan
 from duologue.gateway.media.references import MediaReferences
@@ -31,10 +27,11 @@ from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.models.requested_models import RequestedModels
 from duologue.gateway.speech.service import SpeechService
 from duologue.gateway.speech.voice_choice import VoiceChoice, note_header
-from duologue.http.error_responses import refuse, request_id_of
-from duologue.http.json_api import user_of
+from duologue.http.error_responses import request_id_of
+from duologue.http.json_api import raw_body, user_of
 from duologue.http.openapi import documented, json_body
-from duologue.http.sse import KEEP_ALIVE, PATIENCE, EventStream, while_connected
+from duologue.http.sse import KEEP_ALIVE, PATIENCE, EventStream
+from duologue.http.whole_answer import WholeAnswer
 from duologue.media.encoder import encode_file
 from duologue.request_parsing import parsing
 from duologue.threads import encoding
@@ -52,9 +49,6 @@ from duologue.wire.shapes.completion_shapes import (
     ModelEntry,
 )
 from duologue.wire.validation import check_counts, decode_json, validate
-from duologue.wire.validation_errors import shortened
-
-log = logging.getLogger(__name__)
 
 Clock = Callable[[], float]
 
@@ -130,7 +124,7 @@ class _CompletionPipeline:
         self, plan: MakePlan, encoder: CompletionStream | Completion
     ) -> AsyncIterator[AsyncIterator[Batch]]:
         """As `run`, of a plan that is made on entering: loading the model and fetching what a request names takes a while, in which a
-        stream has to be kept alive, and whoever leaves should end it. The `encoder` is told which model answers."""
+        stream has to be kept alive, and a client that leaves should end it. The `encoder` gets the name of the model that answers."""
         made = await plan()
         encoder.answers_as(made.model)
         async with self.run(made) as batches:
@@ -180,12 +174,7 @@ def router(
     @routes.post("/chat/completions", include_in_schema=False)  # as llama-server has it too
     @routes.post("/v1/chat/completions", openapi_extra=schema, summary="Create a chat completion")
     async def create_chat_completion(request: Request) -> Response:
-        _check_coding(request)
-        try:
-            data = await request.body()
-        except ClientDisconnect:
-            return Response(status_code=400)
-        user = user_of(request)
+        data, user = await raw_body(request), user_of(request)
         body = await parsing(len(data), _decode_body, data, limits, user=user)
         waits = body.is_spoken  # before there is an answer, which notices when its client leaves
         find_card = partial(requested.card, body.model, user, receive=request.receive if waits else None)
@@ -248,7 +237,7 @@ class WholeBody(Protocol):
     def body(self) -> bytes: ...
 
 
-class WholeReply(Response):
+class WholeReply(WholeAnswer):
     """Answers when every choice has ended; a client that disconnects earlier cancels the generation. With an `audio_id` the
     answer has sound, in the format `audio_format`."""
 
@@ -260,34 +249,20 @@ class WholeReply(Response):
         audio_format: str = "",
         headers: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        super().__init__()
-        self._source, self._completion, self._noted = source, completion, headers
+        super().__init__(self._gather, headers)
+        self._source, self._completion = source, completion
         self._audio_id, self._audio_format = audio_id, audio_format
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        outcome = await while_connected(receive, self._outcome)
-        if isinstance(outcome, bytes):
-            answer = _json(outcome)
-            answer.headers.update(self._noted)
-            await answer(scope, receive, send)
-        elif outcome is not None:
-            if not isinstance(outcome, Problem):
-                log.error("request %s failed", request_id_of(scope), exc_info=outcome)
-            await refuse(scope, receive, send, outcome)
-
-    async def _outcome(self) -> bytes | Exception:
-        try:
-            async with self._source as batches:
-                async for batch in batches:
-                    self._completion.add(batch)
-            spoken = self._completion
-            if self._audio_id is not None and isinstance(spoken, Completion) and (pcm := spoken.sound):
-                format = ENCODER_FORMATS.get(self._audio_format, self._audio_format)
-                file = await encoding(encode_file, format, pcm, SPOKEN_RATE)
-                spoken.set_audio(self._audio_id, file)
-            return self._completion.body()
-        except Exception as error:  # noqa: BLE001 (the caller sends it to the client and logs it)
-            return error
+    async def _gather(self) -> bytes:
+        async with self._source as batches:
+            async for batch in batches:
+                self._completion.add(batch)
+        spoken = self._completion
+        if self._audio_id is not None and isinstance(spoken, Completion) and (pcm := spoken.sound):
+            format = ENCODER_FORMATS.get(self._audio_format, self._audio_format)
+            file = await encoding(encode_file, format, pcm, SPOKEN_RATE)
+            spoken.set_audio(self._audio_id, file)
+        return self._completion.body()
 
 
 def _made(plan: _CompletionPlan) -> MakePlan:
@@ -303,15 +278,6 @@ def _decode_body(data: bytes, limits: LimitSettings) -> ChatCompletionBody:
     fields = decode_json(data)
     check_counts(fields, limits)
     return validate(ChatCompletionBody, fields)
-
-
-def _check_coding(request: Request) -> None:
-    """Raises Unsupported for a compressed body: a few bytes of one may become gigabytes."""
-    coding = request.headers.get("content-encoding", "identity").strip().lower()
-    if coding not in ("", "identity"):
-        raise Unsupported(
-            f"Content-Encoding {shortened(coding)} is not supported; send the body uncompressed.", status=415
-        )
 
 
 def _json(body: bytes) -> Response:

@@ -1,4 +1,4 @@
-"""llama-server's own endpoints `/completion`, `/completions` and `/infill`, for clients that know no other.
+"""llama-server's own endpoints `/completion`, `/completions` and `/infill`, for clients written for it.
 
 The shapes are in `wire.completions.llama_completion`; everything else is `raw_completions`'. Included by `text_completions`.
 """

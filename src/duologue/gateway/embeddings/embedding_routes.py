@@ -64,7 +64,7 @@ def _add_embeddings(
     )
     llama = documented(body=ContentBody, answers=list[ContentVector], says="A vector for each input.")
 
-    @routes.post("/v1/embeddings", openapi_extra=openai, summary="Texts as vectors")
+    @routes.post("/v1/embeddings", openapi_extra=openai, summary="Create embeddings")
     async def create_embeddings(request: Request) -> Response:
         """Refused before the queue: a model that makes no vectors (`unsupported`, with the names of those that do), more
         `dimensions` than it has. An input that is too long is `context_length_exceeded`, with its place in `param`."""
@@ -93,7 +93,7 @@ def _add_embeddings(
 
         return WholeAnswer(work)
 
-    @routes.post("/embedding", openapi_extra=llama, summary="Texts as vectors, as llama-server has it")
+    @routes.post("/embedding", openapi_extra=llama, summary="Create embeddings, in llama-server's shape")
     async def embedding(request: Request) -> Response:
         user, request_id = user_of(request), request_id_of(request.scope)
         body = await _read(request, ContentBody, user)

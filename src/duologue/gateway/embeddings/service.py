@@ -1,7 +1,7 @@
-"""Texts as vectors and scores for documents, on slots of the models' pool: what every dialect embeds and reranks through.
+"""Texts as vectors and scores for documents, on the models' slots, for every dialect.
 
 Owns the wait for a slot and the collecting of what comes. Its requests stand in the same queue as replies, each in the line of its model.
-Whoever is cancelled, because its client has left, gives its slot back: the worker stops before the next input.
+When a client leaves, its request gives the slot back: the worker stops before the next input.
 """
 
 from __future__ import annotations

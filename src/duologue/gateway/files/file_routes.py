@@ -69,7 +69,7 @@ def router(files: StoredFiles) -> APIRouter:
 
     @routes.get(
         "",
-        summary="Your stored files",
+        summary="List your stored files",
         openapi_extra=documented(
             answers=FileList,
             query={
@@ -102,7 +102,9 @@ def router(files: StoredFiles) -> APIRouter:
 def _add_single(routes: APIRouter, files: StoredFiles) -> None:
     """The routes of one file."""
 
-    @routes.get("/{id}", summary="One stored file", openapi_extra=documented(answers=FileObject))
+    @routes.get(
+        "/{id}", summary="Read a stored file's description", openapi_extra=documented(answers=FileObject)
+    )
     async def get_file(request: Request, id: FileId) -> Response:
         return answer(FileObject.of(await files.get(user_of(request), id)))
 
@@ -113,7 +115,7 @@ def _add_single(routes: APIRouter, files: StoredFiles) -> None:
 
     @routes.get(
         "/{id}/content",
-        summary="The content of a stored file",
+        summary="Download a stored file",
         openapi_extra=documented(media="application/octet-stream", says="The file as it was stored"),
     )
     async def get_content(request: Request, id: FileId) -> Response:

@@ -1,4 +1,4 @@
-"""The files that clients of the API store: received, read, deleted, and removed when their time is over.
+"""The files that clients of the API store: received, read, deleted, and removed when they expire.
 
 Owns the folder of their bytes, each under its id, and how much of it one user may have. `file_routes` is the API; requests that name a
 file by its id (`media/references`) and batches read them here.
@@ -216,7 +216,7 @@ class StoredFiles:
         # What cannot be removed now has no row any more: the next start removes it.
         await disk_cleanup(_remove, self.path(file.id))
 
-    # ---- what becomes of them
+    # ---- deletion and expiry
 
     async def remove_expired(self) -> None:
         """Delete the files whose time is over. Failures are logged and tried again in the next round."""

@@ -94,7 +94,7 @@ class MediaReferences:
 
     async def _read_stored(self, id: str, most: int, user: str) -> tuple[str, bytes]:
         if self._stored is None:
-            raise Unsupported("There are no stored files here; send the file itself.")
+            raise Unsupported("Stored files are not available here; send the file itself.")
         return await self._stored(user, id, most)
 
     async def _fetched(self, url: str, most: int, user: str) -> bytes:

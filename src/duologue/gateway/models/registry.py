@@ -107,7 +107,7 @@ class ModelRegistry:
         card = next((card for card in self.cards() if task in card.verbs), None)
         if card is None:
             self.require(self.resolve(""), task)
-            raise Unsupported(f"Name the model: none is known that {_DOES[task]}.", param="model")
+            raise Unsupported(f"Set model: no loaded model is known that {_DOES[task]}.", param="model")
         return card
 
     def require(self, card: ModelCard, task: Task) -> None:
@@ -149,7 +149,7 @@ def admit(card: ModelCard, request: ChatRequest, *, hears: bool = False) -> Chat
     """
     if not card.chats:
         raise Unsupported(
-            f"The model {card.name} writes no replies: it is for vectors or scores. Choose a chat model.",
+            f"The model {card.name} writes no replies: it is an embedding model or a reranker. Choose a chat model.",
             param="model",
         )
     # What the models of a connected server take is known before its worker is ready.

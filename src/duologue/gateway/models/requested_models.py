@@ -67,7 +67,7 @@ class RequestedModels:
         return None
 
     async def unloaded(self, user: str) -> list[str]:
-        """The names of the models that would be loaded for this user. Without the bundled one: whoever has another rarely means it."""
+        """The names of the models that would be loaded for this user. Without the bundled one, which people with another model rarely mean."""
         if self._loads is None or not self._may_load(user):
             return []
         names = [model.name for model in await disk_io(self._available) if not model.bundled]

@@ -1,4 +1,4 @@
-"""Responses that are written in the background: each a task of the server, with a numbered log of its events for whoever watches.
+"""Responses that are written in the background: each a task of the server, with a numbered log of its events for clients that read them.
 
 Owns how many of them a user may have, cancelling, and how long the log of one that ended can be read. Used by `service`.
 """

@@ -20,7 +20,7 @@ from duologue.gateway.responses.item_storage import MEGABYTE, ItemStorage
 from duologue.gateway.responses.truncation import fitted_to_context
 from duologue.request_parsing import parsing
 from duologue.store.responses.response_record import StoredItem
-from duologue.values.questions.told import Counted
+from duologue.values.questions.worker_answers import Counted
 from duologue.values.requests import ChatRequest, ModelCard
 from duologue.wire.responses import item_messages
 from duologue.wire.responses.item_bodies import AnyItem, stored_items

@@ -1,4 +1,4 @@
-"""A response while it is written: the reply's events as those of the API, stored before the last one is given away.
+"""A response while it is written: the reply's events as those of the API, stored before the last one is sent.
 
 `ResponseWriter` does that for the foreground and the background; the two classes after it are the foreground's answers: a stream, and
 the whole response at its end. Used by `service`.

@@ -9,7 +9,7 @@ import msgspec
 
 from duologue.errors import Unsupported
 from duologue.values.messages import Message
-from duologue.values.questions.told import Counted
+from duologue.values.questions.worker_answers import Counted
 from duologue.values.requests import ChatRequest, ModelCard
 
 REPLY_TOKENS = 1024

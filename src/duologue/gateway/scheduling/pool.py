@@ -42,8 +42,8 @@ from duologue.notifier import Notifier
 from duologue.threads import Refusal
 from duologue.values.embeddings.vectors import EmbeddingRequest, RerankRequest
 from duologue.values.events import STOPPING, Failed
-from duologue.values.questions.asked import CountPrompt, Question, RenderChat, UseTemplate
-from duologue.values.questions.told import Answer, Counted
+from duologue.values.questions.worker_answers import Answer, Counted
+from duologue.values.questions.worker_questions import CountPrompt, Question, RenderChat, UseTemplate
 from duologue.values.requests import ChatRequest, ModelCard, UpstreamModel
 from duologue.wire.worker_protocol import LoadSpec
 

@@ -353,7 +353,7 @@ class Scheduler:
         ]
 
     def _room_behind(self, model: str) -> bool:
-        """Whether a request in the lowest place may have a slot: another one stays free for whoever comes next, if the model has several."""
+        """Whether a request in the lowest place may have a slot: another one stays free for the next request, if the model has several."""
         slots = self._slots_for(model)
         return sum(slot.ticket is None for slot in slots) > (1 if len(slots) > 1 else 0)
 

@@ -7,8 +7,13 @@ from starlette.types import Receive
 from duologue.gateway.models.registry import admit
 from duologue.gateway.models.requested_models import RequestedModels
 from duologue.gateway.scheduling.pool import Pool
-from duologue.values.questions.asked import DescribeModel, DetokenizeTokens, RenderChat, TokenizeText
-from duologue.values.questions.told import Described, Detokenized, Rendered, Tokenized
+from duologue.values.questions.worker_answers import Described, Detokenized, Rendered, Tokenized
+from duologue.values.questions.worker_questions import (
+    DescribeModel,
+    DetokenizeTokens,
+    RenderChat,
+    TokenizeText,
+)
 from duologue.values.requests import ChatRequest, ModelCard
 
 

@@ -20,7 +20,9 @@ def router(running: RunningReplies, models: ModelRegistry) -> APIRouter:
 
     @routes.post(
         "/v1/chat/completions/control",
-        openapi_extra=json_body(ReplyControlBody, "application/json", description="`success`: it was told."),
+        openapi_extra=json_body(
+            ReplyControlBody, "application/json", description="`success`: the request was passed on."
+        ),
         summary="End the thought of a running completion",
     )
     async def control(request: Request) -> Response:

@@ -41,7 +41,7 @@ def router(asked: AskedModels) -> APIRouter:
             says="The slots",
             query={**MODEL, "fail_on_no_slot": "1: answer 503 while every slot is in use."},
         ),
-        summary="Which slots of a model are in use",
+        summary="List the slots of a model",
     )
     async def slots(request: Request) -> Response:
         """As llama-server says it, without anything of the chats in them."""

@@ -16,8 +16,8 @@ from duologue.gateway.tokens.asked_model import AskedModels
 from duologue.http.json_api import answer, body_of, user_of
 from duologue.http.openapi import json_body
 from duologue.request_parsing import parsing
-from duologue.values.questions.asked import TokenizeText
-from duologue.values.questions.told import Tokenized
+from duologue.values.questions.worker_answers import Tokenized
+from duologue.values.questions.worker_questions import TokenizeText
 from duologue.values.requests import ModelCard
 from duologue.wire.openai import ChatCompletionBody
 from duologue.wire.tokens.token_bodies import (
@@ -79,7 +79,7 @@ def router(asked: AskedModels, limits: LimitSettings) -> APIRouter:
             "application/json",
             description="`tokens`; for `prompt` and `messages` also `count`, `max_model_len` and `token_strs`.",
         ),
-        summary="The tokens of a text",
+        summary="Tokenize a text",
     )
     async def tokenize(request: Request) -> Response:
         """llama-server's body (`content`), or vLLM's (`prompt`, or the `messages` and `tools` of a chat)."""
@@ -105,7 +105,7 @@ def router(asked: AskedModels, limits: LimitSettings) -> APIRouter:
         openapi_extra=json_body(
             DetokenizeBody, "application/json", description="The text, as `content` and as `prompt`."
         ),
-        summary="The text of tokens",
+        summary="Detokenize tokens",
     )
     async def detokenize(request: Request) -> Response:
         body, _ = await door.body(request, lambda fields, _: validate(DetokenizeBody, fields))
@@ -117,7 +117,7 @@ def router(asked: AskedModels, limits: LimitSettings) -> APIRouter:
     @routes.post(
         "/apply-template",
         openapi_extra=json_body(ChatCompletionBody, "application/json", description="`prompt`: the text."),
-        summary="The prompt of a chat",
+        summary="Render the prompt of a chat",
     )
     async def apply_template(request: Request) -> Response:
         """What the model's chat template makes of a chat completion's body. Nothing is generated."""
@@ -135,7 +135,7 @@ def _add_tabby(routes: APIRouter, door: _TokenDoor) -> None:
     @routes.post(
         "/v1/token/encode",
         openapi_extra=json_body(EncodeBody, "application/json", description="`tokens` and their `length`."),
-        summary="The tokens of a text",
+        summary="Tokenize a text",
     )
     async def encode(request: Request) -> Response:
         """tabbyAPI's body; `text` may be a list of messages."""
@@ -151,7 +151,7 @@ def _add_tabby(routes: APIRouter, door: _TokenDoor) -> None:
     @routes.post(
         "/v1/token/decode",
         openapi_extra=json_body(DecodeBody, "application/json", description="The `text`."),
-        summary="The text of tokens",
+        summary="Detokenize tokens",
     )
     async def decode(request: Request) -> Response:
         """tabbyAPI's body."""

@@ -63,7 +63,7 @@ class AdapterService:
         """
         workers = self._pool.workers_of(card.name)
         if card.engine != "llama" or not workers:
-            raise Unsupported(f"The engine of {card.name} takes no LoRA adapters.")
+            raise Unsupported(f"The engine of {card.name} does not support LoRA adapters.")
         if not set(scales) <= set(card.adapters):
             if self._loading:
                 raise Problem(

@@ -34,8 +34,8 @@ def router(adapters: AdapterService, models: ModelRegistry, started: int) -> API
     listed = documented(answers=dict[str, Any], says="The adapters")
     _add_llama(routes, adapters, models)
 
-    @routes.get("/v1/lora/list", openapi_extra=listed, summary="The LoRA adapters that can be loaded")
-    @routes.get("/v1/loras", openapi_extra=listed, summary="The LoRA adapters that can be loaded")
+    @routes.get("/v1/lora/list", openapi_extra=listed, summary="List the LoRA adapters that can be loaded")
+    @routes.get("/v1/loras", openapi_extra=listed, summary="List the LoRA adapters that can be loaded")
     async def list_loras() -> Response:
         """The files `loras/*.gguf` of the data folder."""
         return answer(lora_list([(name, None) for name in await adapters.names()], started))
@@ -98,7 +98,7 @@ def _add_llama(routes: APIRouter, adapters: AdapterService, models: ModelRegistr
     @routes.post(
         "/lora-adapters",
         openapi_extra=_scales_described(),
-        summary="How much of each LoRA adapter is added",
+        summary="Set the scales of LoRA adapters",
         dependencies=[Depends(admin)],
     )
     async def set_adapters(request: Request) -> Response:

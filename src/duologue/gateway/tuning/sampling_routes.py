@@ -30,8 +30,8 @@ def router(tuning: ModelTuning, folder: Path) -> APIRouter:
         names = await disk_io(list_names, folder, PRESET_SUFFIXES)
         return answer(sampling_overrides(selected[0] if selected else None, tuning.preset, names))
 
-    @routes.get("/override/list", openapi_extra=listed, summary="The sampling presets")
-    @routes.get("/overrides", openapi_extra=listed, summary="The sampling presets")
+    @routes.get("/override/list", openapi_extra=listed, summary="List the sampling presets")
+    @routes.get("/overrides", openapi_extra=listed, summary="List the sampling presets")
     async def overrides() -> Response:
         """The files `sampling/*.yaml` of the data folder, and the preset in use."""
         return await overview()

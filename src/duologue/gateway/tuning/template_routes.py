@@ -24,8 +24,8 @@ def router(pool: Pool, models: ModelRegistry, folder: Path) -> APIRouter:
     routes = APIRouter(prefix="/v1", tags=["tuning"])
     listed = documented(answers=dict[str, Any], says="The names")
 
-    @routes.get("/template/list", openapi_extra=listed, summary="The chat templates that can be chosen")
-    @routes.get("/templates", openapi_extra=listed, summary="The chat templates that can be chosen")
+    @routes.get("/template/list", openapi_extra=listed, summary="List the chat templates that can be chosen")
+    @routes.get("/templates", openapi_extra=listed, summary="List the chat templates that can be chosen")
     async def templates() -> Response:
         """The files `templates/*.jinja` of the data folder."""
         return answer(names_list(await disk_io(list_names, folder, (TEMPLATE_SUFFIX,))))

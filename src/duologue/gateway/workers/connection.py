@@ -29,8 +29,8 @@ from duologue.values.call_events import (
 )
 from duologue.values.embeddings.vectors import EmbeddingRequest, RerankRequest
 from duologue.values.events import WORKER_LOST, Done, Event, Failed
-from duologue.values.questions.asked import Question
-from duologue.values.questions.told import Answer
+from duologue.values.questions.worker_answers import Answer
+from duologue.values.questions.worker_questions import Question
 from duologue.values.requests import ChatRequest
 from duologue.values.speech import SpeechRequest, TranscriptionRequest
 from duologue.wire import worker_protocol

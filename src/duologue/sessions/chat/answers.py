@@ -14,7 +14,15 @@ from duologue.sessions.chat.chat import count
 from duologue.sessions.chat.chat_prompt import render
 from duologue.sessions.chat.prompt_size import check_fits
 from duologue.sessions.chat.spoken_prompt import styled_request
-from duologue.values.questions.asked import (
+from duologue.values.questions.worker_answers import (
+    Answer,
+    Counted,
+    Described,
+    Detokenized,
+    Rendered,
+    TemplateUsed,
+)
+from duologue.values.questions.worker_questions import (
     CountPrompt,
     DescribeModel,
     DetokenizeTokens,
@@ -23,7 +31,6 @@ from duologue.values.questions.asked import (
     TokenizeText,
     UseTemplate,
 )
-from duologue.values.questions.told import Answer, Counted, Described, Detokenized, Rendered, TemplateUsed
 from duologue.values.requests import ChatRequest
 
 
@@ -52,7 +59,7 @@ async def answer(engine: LanguageEngine, question: Question, *, now: datetime) -
 async def _rendered(engine: LanguageEngine, request: ChatRequest, now: datetime, *, tokens: bool) -> Rendered:
     if not isinstance(engine, PromptEngine):
         raise Unsupported(
-            f"The model {engine.card.name} takes messages, not a prompt: its template is rendered where it runs. Ask its server."
+            f"The model {engine.card.name} takes messages, not a prompt: its own server renders the template. Call that server."
         )
     if not request.messages:
         raise BadRequest("messages must contain at least one message.", param="messages")
@@ -69,11 +76,11 @@ async def _rendered(engine: LanguageEngine, request: ChatRequest, now: datetime,
 
 def _teller(engine: LanguageEngine) -> TokenTeller:
     if not isinstance(engine, TokenTeller):
-        raise Unsupported(f"The engine of {engine.card.name} does not tell its tokens.")
+        raise Unsupported(f"The engine of {engine.card.name} cannot list tokens.")
     return engine
 
 
 def _chooser(engine: LanguageEngine) -> TemplateChooser:
     if not isinstance(engine, TemplateChooser):
-        raise Unsupported(f"The engine of {engine.card.name} has no chat template that could be chosen.")
+        raise Unsupported(f"The engine of {engine.card.name} cannot change its chat template.")
     return engine

@@ -64,7 +64,7 @@ def _checked(vector: array[float], wanted: int | None) -> array[float]:
         )
     # What is not a number would stay so in the sum. JSON has no word for it, and nothing can be found by it.
     if not abs(sum(vector)) < float("inf"):
-        raise EngineFailed("The model made a vector with values that are no numbers.")
+        raise EngineFailed("The model returned a vector with invalid numbers.")
     return shortened_vector(vector, wanted)
 
 
@@ -77,6 +77,6 @@ async def _rank(engine: ModelEngine, slot: int, request: RerankRequest, emit: Em
         async for batch in batches:
             tokens += batch.tokens
             if not abs(sum(batch.scores)) < float("inf"):
-                raise EngineFailed("The model gave scores that are no numbers.")
+                raise EngineFailed("The model returned invalid scores.")
             await emit(Ranked(packed(batch.scores)))
     return tokens

@@ -1,1 +1,1 @@
-"""What a worker is asked without a slot, and what it answers."""
+"""Questions that a worker answers without a slot, and their answers."""

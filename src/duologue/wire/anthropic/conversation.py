@@ -1,4 +1,4 @@
-"""Anthropic's messages as ours: what stands in blocks there are messages, parts, thoughts and tool calls here.
+"""Anthropic's messages as Duologue's: their content blocks become messages, parts, thoughts and tool calls.
 
 Owns the translation. A tool's result, a block of the user's, becomes a message of its own. Messages of one role that follow each other
 become one, as that API says. A system message has to be the first for many chat templates: one before the first reply joins the system

@@ -30,7 +30,7 @@ from duologue.wire.anthropic.block_sequence import (
 )
 from duologue.wire.anthropic.message_end import MessageHead, end_fields, usage_fields
 from duologue.wire.anthropic.thoughts import Display
-from duologue.wire.collected_reply import broken_off, problem
+from duologue.wire.collected_reply import check_complete
 
 PING = b'event: ping\ndata: {"type":"ping"}\n\n'
 _json = msgspec.json.encode
@@ -72,10 +72,7 @@ class MessageEventEncoder:
 
     def close(self) -> None:
         """Raises the problem of a reply that failed, or EngineFailed when it has not ended."""
-        if self._failed is not None:
-            raise problem(self._failed)
-        if not self.ended:
-            raise broken_off()
+        check_complete(self._failed, self.ended)
 
     def _encode_one(self, event: Event, out: list[bytes]) -> None:
         match event:

@@ -1,8 +1,8 @@
 """What a request says about thinking, and the signature of a thought.
 
-A signature is opaque to clients, which send it back with the thought. Ours says where it came from. Of a thought that the client did not
-want to see (`display: omitted`) it holds the text, so that the model has it again in the next turn. It proves nothing: whoever can send a
-request can write any thought into it anyway. Used by `messages_body`, `conversation` and `block_sequence`.
+A signature is opaque to clients, which send it back with the thought. One of this server says where it came from. Of a thought that the client did not
+want to see (`display: omitted`) it holds the text, so that the model has it again in the next turn. It proves nothing: a client can
+write any thought into its request anyway. Used by `messages_body`, `conversation` and `block_sequence`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def thinks(thinking: ThinkingBody | None) -> bool:
 
 
 def display_of(thinking: ThinkingBody | None) -> Display:
-    """What becomes of thoughts. Some models think although they should not."""
+    """How thoughts are shown. Some models think although they should not."""
     if thinking is None or not thinks(thinking):
         return "hidden"
     return "omitted" if thinking.display == "omitted" else "shown"

@@ -15,7 +15,7 @@ from duologue.values.batches.stored_batch import BatchUsage, LineError
 from duologue.wire.validation_errors import shortened
 
 MOST_ERRORS = 100
-"""Errors of an input that are told."""
+"""The most errors of an input that are reported."""
 LONGEST_ID = 512
 """Characters of a `custom_id`."""
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -109,7 +109,7 @@ class InputCheck:
         if key in self._keys:
             raise _WrongLine(
                 "duplicate_custom_id",
-                f"Another line has the custom_id {shortened(custom_id)}, too.",
+                f"The custom_id {shortened(custom_id)} is used by another line.",
                 "custom_id",
             )
         self._keys.add(key)

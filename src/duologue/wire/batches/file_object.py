@@ -39,7 +39,7 @@ def file_fields(form: Mapping[str, str]) -> FileFields:
     purpose = form.get("purpose", "")
     if purpose in UNSUPPORTED_PURPOSES:
         raise Unsupported(
-            f"This server does nothing with files for {purpose}. Its purposes are batch, user_data, assistants and vision.",
+            f"The purpose {purpose} is not supported. Use batch, user_data, assistants or vision.",
             param="purpose",
         )
     fields: dict[str, object] = {"purpose": purpose} if purpose else {}

@@ -14,7 +14,7 @@ from pydantic import AliasChoices, Field, JsonValue, field_validator
 
 from duologue.values.events import Done, Event, Failed, Prefilled, Progress, Queued, TextDelta, TokenLogprob
 from duologue.values.requests import ChatRequest, ModelCard
-from duologue.wire.collected_reply import CollectedReply, broken_off, problem
+from duologue.wire.collected_reply import CollectedReply, broken_off, check_complete
 from duologue.wire.completion import LEAST_LOGPROB
 from duologue.wire.completions.text_completion import finish_reason
 from duologue.wire.completions.text_completion_body import (
@@ -196,10 +196,7 @@ class LlamaStream:
 
     def close(self) -> None:
         """Raises the problem of a failed completion, or EngineFailed when one has not ended."""
-        if self._failed is not None:
-            raise problem(self._failed)
-        if not self.ended:
-            raise broken_off()
+        check_complete(self._failed, self.ended)
 
     def _text(self, index: int, event: TextDelta) -> bytes:
         self._written[index] += 1

@@ -22,7 +22,7 @@ from duologue.values.events import (
     TokenLogprob,
     Usage,
 )
-from duologue.wire.collected_reply import CollectedReply, broken_off, problem
+from duologue.wire.collected_reply import CollectedReply, broken_off, check_complete
 from duologue.wire.completion import DONE, LEAST_LOGPROB, timing_fields, usage_counts
 
 _json = msgspec.json.encode
@@ -94,10 +94,7 @@ class TextCompletionStream:
 
     def close(self) -> None:
         """Raises the problem of a failed completion, or EngineFailed when one has not ended."""
-        if self._failed is not None:
-            raise problem(self._failed)
-        if not self.ended:
-            raise broken_off()
+        check_complete(self._failed, self.ended)
 
     def _choice(self, index: int, text: str) -> bytes:
         return self._head + b'{"index":%d,"text":%b' % (index, _json(text))

@@ -81,7 +81,7 @@ class RerankBody(Body):
     def contents(self) -> list[str]:
         """The documents. Raises BadRequest where there are none, and for what cannot be kept."""
         if self.raw_scores:
-            raise BadRequest("raw_scores cannot be kept: scores are from 0 to 1.", param="raw_scores")
+            raise BadRequest("raw_scores is not supported: scores are from 0 to 1.", param="raw_scores")
         found = self.documents if self.documents is not None else self.texts
         if found is None:
             raise BadRequest("documents is missing.", param="documents")

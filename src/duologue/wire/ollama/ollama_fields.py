@@ -10,11 +10,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, JsonValue, Tag, model_validator
 
-from duologue.errors import BadRequest
 from duologue.values.messages import ImagePart
 from duologue.values.requests import Effort, OutputFormat, Sampling
 from duologue.wire import media_parts
 from duologue.wire.fields.constraints import Schema
+from duologue.wire.fields.logprob_fields import LogprobFields
 from duologue.wire.validation import MAX_TOKENS, Body, SamplingFields
 
 NAME = 300
@@ -108,7 +108,7 @@ class OllamaBody(Body):
     )
 
 
-class OllamaReplyBody(OllamaBody):
+class OllamaReplyBody(OllamaBody, LogprobFields):
     """What the two requests for a reply share."""
 
     stream: bool = True
@@ -121,8 +121,6 @@ class OllamaReplyBody(OllamaBody):
         default=None,
         description="Accepted; models stay loaded. 0 without a prompt unloads the model, which takes an admin.",
     )
-    logprobs: bool = False
-    top_logprobs: int | None = Field(default=None, ge=0, le=20)
 
     @property
     def unloads(self) -> bool:
@@ -135,7 +133,7 @@ class OllamaReplyBody(OllamaBody):
         """The options as values. Raises BadRequest."""
         most = self.options.num_predict
         return self.options.sampling(
-            max_tokens=most if most and most > 0 else None, logprobs=self._logprobs()
+            max_tokens=most if most and most > 0 else None, logprobs=self.wanted_logprobs()
         )
 
     def output_format(self) -> OutputFormat | None:
@@ -150,13 +148,6 @@ class OllamaReplyBody(OllamaBody):
         if self.think is None or isinstance(self.think, bool):
             return self.think, None
         return True, next(level for level in LEVELS if level == self.think)
-
-    def _logprobs(self) -> int | None:
-        if self.logprobs:
-            return self.top_logprobs or 0
-        if self.top_logprobs:
-            raise BadRequest("top_logprobs requires logprobs to be true.", param="top_logprobs")
-        return None
 
 
 def picture(text: str, where: str) -> ImagePart:

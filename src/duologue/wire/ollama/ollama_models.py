@@ -155,7 +155,7 @@ class ShownModel(Struct, frozen=True):
 
 
 class PullStep(Struct, frozen=True):
-    """How far a download is. `what`: what was asked for, by which it is told from others; sizes in bytes."""
+    """How far a download is. `what`: what the client requested, which identifies the download; sizes in bytes."""
 
     what: str
     state: str

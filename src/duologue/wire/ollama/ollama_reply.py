@@ -25,7 +25,7 @@ from duologue.values.events import (
     ToolCallDelta,
 )
 from duologue.values.messages import ToolCall
-from duologue.wire.collected_reply import CollectedReply, broken_off, problem
+from duologue.wire.collected_reply import CollectedReply, broken_off, check_complete
 from duologue.wire.completion import LEAST_LOGPROB
 from duologue.wire.fitting_notes import fitted_fields
 from duologue.wire.ollama.ollama_fields import own_name
@@ -103,10 +103,7 @@ class OllamaStream:
 
     def close(self) -> None:
         """Raises the problem of a reply that failed, or EngineFailed where it has not ended."""
-        if self._failed is not None:
-            raise problem(self._failed)
-        if not self.ended:
-            raise broken_off()
+        check_complete(self._failed, self.ended)
 
     def _end(self, done: Done) -> Iterable[bytes]:
         """The tool calls, each whole, as Ollama sends them, and the last line."""

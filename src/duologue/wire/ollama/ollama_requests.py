@@ -81,7 +81,7 @@ class OllamaChatBody(OllamaReplyBody):
             tools=tuple(tool.tool() for tool in self.tools),
             thinking=thinking,
             effort=effort,
-            # Ollama, too, goes on with a last message of the assistant.
+            # Ollama continues a last message of the assistant, too.
             continue_final=_is_begun(self.messages[-1]) and "continue" in card.verbs,
             format=self.output_format(),
             unknown=(*self.unknown(), *self.options.ignored(card.context)),

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
-from duologue.wire.openai import InputAudioBody
+from duologue.wire.openai import OpenAIAudioContent
 from duologue.wire.validation import Body, part_tag, validate
 from duologue.wire.validation_errors import TAG, shortened
 
@@ -53,11 +53,6 @@ class ItemFileContent(Body):
     file_id: str | None = None
 
 
-class ItemAudioContent(Body):
-    type: Literal["input_audio"]
-    input_audio: InputAudioBody
-
-
 class ItemVideoContent(Body):
     """An extension: a video as a `data:` URL or at an address."""
 
@@ -70,7 +65,7 @@ AnyItemContent = (
     | ItemRefusalContent
     | ItemImageContent
     | ItemFileContent
-    | ItemAudioContent
+    | OpenAIAudioContent
     | ItemVideoContent
 )
 ItemContent = Annotated[
@@ -78,7 +73,7 @@ ItemContent = Annotated[
     | Annotated[ItemTextContent, Tag("~output_text")]
     | Annotated[ItemImageContent, Tag("~input_image")]
     | Annotated[ItemFileContent, Tag("~input_file")]
-    | Annotated[ItemAudioContent, Tag("~input_audio")]
+    | Annotated[OpenAIAudioContent, Tag("~input_audio")]
     | Annotated[ItemVideoContent, Tag("~input_video")]
     | Annotated[ItemRefusalContent, Tag("~refusal")]
     | Annotated[ItemTextContent, Tag("~text")]

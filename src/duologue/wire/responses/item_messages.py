@@ -16,6 +16,7 @@ from msgspec import Struct
 from duologue.errors import BadRequest, Unsupported
 from duologue.values.messages import Detail, Message, Part, TextPart, ToolCall
 from duologue.wire import media_parts
+from duologue.wire.openai import OpenAIAudioContent
 from duologue.wire.responses.item_bodies import (
     AnyItem,
     AnyItemContent,
@@ -23,7 +24,6 @@ from duologue.wire.responses.item_bodies import (
     CustomToolCallOutputItem,
     FunctionCallItem,
     FunctionCallOutputItem,
-    ItemAudioContent,
     ItemFileContent,
     ItemImageContent,
     ItemRefusalContent,
@@ -196,9 +196,9 @@ def _reference(content: AnyItemContent, where: str) -> media_parts.MediaReferenc
             )
         case ItemVideoContent() if media_parts.is_address(content.video_url):
             return media_parts.MediaReference(where, "video", url=content.video_url)
-        case ItemAudioContent() if media_parts.is_address(content.input_audio.data):
+        case OpenAIAudioContent() if media_parts.is_address(content.input_audio.data):
             return media_parts.MediaReference(where, "audio", url=content.input_audio.data)
-        case ItemAudioContent() if content.input_audio.format != "wav":
+        case OpenAIAudioContent() if content.input_audio.format != "wav":
             data = media_parts.from_base64(content.input_audio.data, f"{where}.input_audio.data")
             return media_parts.MediaReference(where, "audio", data)
         case ItemFileContent():
@@ -229,7 +229,7 @@ def _part(content: AnyItemContent, where: str) -> Part:
         case ItemVideoContent():
             mime, film = media_parts.from_data_url(content.video_url, f"{where}.video_url")
             return media_parts.video(film, f"{where}.video_url", mime or "video/mp4")
-        case ItemAudioContent():
+        case OpenAIAudioContent():
             place = f"{where}.input_audio.data"
             return media_parts.wav(media_parts.from_base64(content.input_audio.data, place), place)
         case ItemFileContent():

@@ -39,7 +39,7 @@ CUSTOM_PARAMETERS: dict[str, object] = {
 SEPARATOR = "__"
 """Between a namespace and a tool's name, as models get it."""
 HostedTools = Literal["refuse", "ignore"]
-"""What becomes of a tool that runs at OpenAI."""
+"""How a tool that runs at OpenAI is handled."""
 
 
 class CalledTool(Struct, frozen=True):

@@ -10,7 +10,7 @@ from duologue.wire.validation import Body
 
 
 class ReplyControlBody(Body):
-    """What a running reply is told."""
+    """What a running reply should do."""
 
     id: str = Field(
         min_length=1, max_length=256, description="The id of the completion, as in each of its chunks."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from duologue.values.questions.told import Described
+from duologue.values.questions.worker_answers import Described
 from duologue.values.requests import ModelCard
 
 RENAMED = {

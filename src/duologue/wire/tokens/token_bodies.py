@@ -13,8 +13,8 @@ import msgspec
 from pydantic import AliasChoices, Field
 
 from duologue.errors import BadRequest, TooLarge
-from duologue.values.questions.asked import DetokenizeTokens, TokenizeText
-from duologue.values.questions.told import Tokenized
+from duologue.values.questions.worker_answers import Tokenized
+from duologue.values.questions.worker_questions import DetokenizeTokens, TokenizeText
 from duologue.values.requests import ChatRequest
 from duologue.wire.openai import ChatCompletionBody
 from duologue.wire.validation import MEGABYTE, Body, RequestLimits, check_counts, validate
@@ -22,7 +22,7 @@ from duologue.wire.validation import MEGABYTE, Body, RequestLimits, check_counts
 MOST_TOKENS = 150_000
 """Tokens that are turned into a text at a time."""
 MOST_PIECED = 200_000
-"""Characters of a text whose tokens are told with the text of each."""
+"""Characters of a text whose tokens are listed with the text of each."""
 OWN = frozenset(
     {
         *("text", "add_special_tokens", "add_special", "parse_special", "with_pieces", "return_token_strs"),

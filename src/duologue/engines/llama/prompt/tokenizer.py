@@ -14,8 +14,8 @@ from duologue.engines.llama.http_client import LlamaHttpClient
 from duologue.engines.llama.prompt.text_pieces import PIECE, cutter, pieces
 from duologue.errors import ContextExceeded
 from duologue.threads import ThreadLane
-from duologue.values.questions.asked import TokenizeText
-from duologue.values.questions.told import Tokenized
+from duologue.values.questions.worker_answers import Tokenized
+from duologue.values.questions.worker_questions import TokenizeText
 
 T = TypeVar("T")
 MARKER_BEGINNINGS = ("<", "[")

@@ -229,5 +229,7 @@ def _no_room(short: Shortage, *, busy: bool) -> Problem:
     if busy:
         sentence = f"{figures}, and the models that could make room are in use. Try again in a moment."
         return Unavailable(sentence, code="not_enough_memory", retry_after=10.0)
-    sentence = f"{figures}, and no model can be unloaded for it. Ask for a loaded model, or have an admin unload one."
+    sentence = (
+        f"{figures}, and no model can be unloaded for it. Use a loaded model, or ask an admin to unload one."
+    )
     return Problem(sentence, code="not_enough_memory", status=409)

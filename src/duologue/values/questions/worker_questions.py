@@ -1,4 +1,4 @@
-"""The questions to a worker that need no slot. The answers are in `told.py`.
+"""The questions to a worker that need no slot. The answers are in `worker_answers.py`.
 
 `gateway/scheduling/pool.py` asks, `sessions/chat/answers.py` answers, `wire/worker_protocol.py` carries both.
 """

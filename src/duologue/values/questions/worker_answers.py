@@ -1,4 +1,4 @@
-"""What a worker answers to the questions of `asked.py`."""
+"""What a worker answers to the questions of `worker_questions.py`."""
 
 from __future__ import annotations
 
