@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from starlette.types import Receive
-
 from duologue.errors import ModelNotFound
 from duologue.gateway.models.available import AvailableModels
 from duologue.gateway.models.registry import ModelRegistry
@@ -24,11 +22,9 @@ class OllamaNames:
     def __init__(self, models: ModelRegistry, requested: RequestedModels, available: AvailableModels) -> None:
         self._models, self._requested, self._available = models, requested, available
 
-    async def card(
-        self, name: str, user: str, *, task: Task = "chat", receive: Receive | None = None
-    ) -> ModelCard:
+    async def card(self, name: str, user: str, *, task: Task = "chat") -> ModelCard:
         """The card of the model that `user` asks for. Raises as `RequestedModels.card`."""
-        return await self._requested.card(await self.own(name), user, task=task, receive=receive)
+        return await self._requested.card(await self.own(name), user, task=task)
 
     async def own(self, name: str) -> str:
         """This server's name of a model that is loaded or can be; the same name where there is none."""
