@@ -26,7 +26,7 @@ from duologue.gateway.ollama.ollama_names import OllamaNames
 from duologue.gateway.speech.service import SpeechService
 from duologue.http.error_responses import exception_handlers
 from duologue.values.events import Done, Prefilled, TextDelta
-from duologue.values.questions.told import Counted
+from duologue.values.questions.worker_answers import Counted
 from duologue.values.requests import ChatRequest
 
 pytestmark = pytest.mark.anyio
