@@ -1,6 +1,6 @@
 """An answer that takes a while and is sent in one piece: its work ends when the client leaves.
 
-Used by routes that make something and have nothing to stream: embeddings, reranking, counting a prompt's tokens, loading a model.
+Used by routes that do not stream: embeddings, reranking, token counts, loading a model, and replies in one piece (`WholeReply`).
 """
 
 from __future__ import annotations
