@@ -46,7 +46,9 @@ def reply(
     sequence: TextSequence, prompt: Sequence[int], *, ends: Sequence[int] = (), limit: int = 99
 ) -> ReplyRow:
     choice: Any = SimpleNamespace(choose=lambda logits, before: ChosenToken(logits), reports=False)
-    text: Any = SimpleNamespace(add=lambda token: f"{token} ", finish=lambda: "", pending=0)
+    text: Any = SimpleNamespace(
+        add=lambda token: f"{token} ", finish=lambda: "", pending=0, is_control=lambda token: False
+    )
     return ReplyRow(sequence, prompt, 4, choice, text, ends=ends, limit=limit)
 
 

@@ -15,7 +15,7 @@ from duologue.gateway.help.sections import HelpSection, sections
 
 PAGES = ("README.md", "models.md", "running.md", "security.md", "protocols.md", "clients.md", "errors.md")
 """The pages that are searched."""
-PROGRAMMERS_PAGES = frozenset({"Protocols", "Errors"})
+PROGRAMMERS_PAGES = frozenset({"Protocols", "Errors", "Clients"})
 """Their titles."""
 CHECKOUT = Path(__file__).resolve().parents[4]
 FOUND = 8
