@@ -1,4 +1,4 @@
-"""Tokens as the upstream tells them: of the texts in `logit_bias`, for servers that take ids alone, and where somebody asks.
+"""Tokens as the upstream tells them: of the texts in `logit_bias`, for servers that take ids alone, and for token routes.
 
 Used by `engine`. As in llama.cpp, the bias of a text is that of each of its tokens. What a server said of them is remembered: a text has
 the same tokens as long as the model is the same.

@@ -167,7 +167,7 @@ class ResponseService:
             return
         rows = self.storage.responses
         stored, output = stored_response(prepared, encoder.response), output_items(encoder.output)
-        # Whoever cancels a response meanwhile gets it as it was stored, with its last events.
+        # A client that cancels a response meanwhile gets it as it was stored, with its last events.
         with anyio.CancelScope(shield=True):
             if asked.body.background:
                 await rows.finish(stored, prepared.given, output)

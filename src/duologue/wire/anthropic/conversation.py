@@ -32,7 +32,7 @@ from duologue.wire.anthropic.tool_ids import inner_id
 from duologue.wire.validation import Body
 
 BILLING = "x-anthropic-billing-header:"
-"""Begins a block that Claude Code puts before its system prompt. It says nothing to a model and differs in each request, so that
+"""Begins a block that some agents put before their system prompt. It says nothing to a model and differs in each request, so that
 nothing after it could come from the prompt cache."""
 PARAGRAPH = "\n\n"
 _PLACE = re.compile(r"messages\[\d+\]\.content\[\d+\]")

@@ -1,7 +1,7 @@
-"""Loads models that requests name: one after another, once there is room, for as long as somebody waits.
+"""Loads models that requests name: one after another, once there is room, for as long as a client waits.
 
 Owns the line of these loads and how many requests may wait in it. A load that has begun belongs to the server and goes on when those who
-wait for it leave; one that nobody waits for any more does not begin. `load_rules` decides what makes room, `loader` loads.
+wait for it leave; a load without waiting clients does not begin. `load_rules` decides what makes room, `loader` loads.
 `requested_models` calls this.
 """
 
@@ -169,7 +169,7 @@ class InlineLoads:
         deadline = self._pool.now() + self._patience
         while self._loader.loading != arrival.name and not await self._make_room(arrival.name, deadline):
             if arrival.ended.is_set():
-                return  # nobody waits any more
+                return  # every client has left
         if arrival.ended.is_set():
             return
         arrival.begun = True
