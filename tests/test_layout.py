@@ -40,6 +40,7 @@ MAY_IMPORT: dict[str, set[str] | str] = {
     "config": GROUND,
     "telemetry": GROUND,
     "notifier": set(),
+    "caller": set(),
     "process_limits": set(),
     "landlock": set(),
     "public_address": set(),
@@ -72,6 +73,7 @@ MAY_IMPORT: dict[str, set[str] | str] = {
     "conversations": SHELL | {"fair_lane", "wire", "http", "store", "decoder", "media", "tools"},
     "gateway": SHELL
     | {
+        "caller",
         "fair_lane",
         "request_parsing",
         "reply_parsing",

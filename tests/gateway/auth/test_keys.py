@@ -74,7 +74,7 @@ async def keys(watched, clock):
 def test_a_key_is_known_by_its_hash_alone():
     keys = Keys(KEY)
     assert keys.required
-    assert keys.user(KEY) == User("local", "admin", "local")
+    assert keys.user(KEY) == User("local", "admin", "local", "settings")
     assert keys.user(KEY + "x") is None
     assert keys.user("") is None
     assert KEY not in repr(vars(keys))
@@ -151,7 +151,7 @@ async def test_a_key_made_or_revoked_meanwhile_counts_within_a_second(keys, user
     clock.now += 1
     await keys.refresh()
     assert keys.required
-    assert keys.user(made.value) == User("local", "admin", "ada")
+    assert keys.user(made.value) == User("local", "admin", "ada", made.key.id)
     assert keys.user(made.value + "x") is None
     assert keys.user("") is None
     await users.revoke("ada")
@@ -285,8 +285,8 @@ async def test_the_key_of_the_settings_is_local_beside_the_keys_of_the_database(
     made = await users.add_key("bob")
     keys.outdated()
     await keys.refresh()
-    assert keys.user(KEY) == User("local", "admin", "local")
-    assert keys.user(made.value) == User(made.account.id, "user", "bob")
+    assert keys.user(KEY) == User("local", "admin", "local", "settings")
+    assert keys.user(made.value) == User(made.account.id, "user", "bob", made.key.id)
     assert keys.account(made.account.id) == User(made.account.id, "user", "bob")
     assert keys.account("nobody") is None
     assert (keys.role(made.account.id), keys.role("nobody")) == ("user", None)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 
+from duologue import caller
 from duologue.errors import Problem, StartFailed
 
 if TYPE_CHECKING:
@@ -41,11 +42,13 @@ _KEY = re.compile(r"[\x21-\x7e]{1,1024}")
 
 
 class User(NamedTuple):
-    """The authenticated user. `id` is the owner in the database, `name` is for people."""
+    """The authenticated user. `id` is the owner in the database, `name` is for people, `key` the id of the key that was used, or "" for a
+    login."""
 
     id: str
     role: str
     name: str = ""
+    key: str = ""
 
 
 LOCAL = User("local", "admin", "local")
@@ -139,7 +142,8 @@ class Keys:
     def user(self, candidate: str, now: int = 0) -> User | None:
         """The user of a key; None for a wrong one. `now` (ms) is recorded as its last use."""
         if self._digest is not None and hmac.compare_digest(self._hash(candidate), self._digest):
-            return self.account(LOCAL.id)
+            account = self.account(LOCAL.id)
+            return account and account._replace(key=caller.KEY_OF_SETTINGS)
         if self._register is None:
             return None
         # The lookup is by digest, so its timing reveals nothing about the key.
@@ -150,7 +154,7 @@ class Keys:
         if now:
             self._used[key.id] = now
         account = self._register.accounts[key.user]
-        return User(account.id, account.role, account.name)
+        return User(account.id, account.role, account.name, key.id)
 
     def account(self, user: str) -> User | None:
         """The user with this id, if any key of theirs is valid."""

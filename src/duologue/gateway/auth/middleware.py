@@ -18,6 +18,7 @@ from fastapi import Request
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from duologue import caller
 from duologue.config import Settings
 from duologue.errors import Forbidden, Problem, StartFailed, Unauthorized
 from duologue.gateway.auth.guessing import GuessGuard
@@ -154,7 +155,8 @@ class Authentication:
             await self._reject(scope, receive, send, keys)
             return
         state = scope.setdefault("state", {})
-        state["user"], state["role"], state["name"] = user or User("", "")
+        state["user"], state["role"], state["name"], key = user or User("", "")
+        caller.key_id.set(key)
         state["keyed"] = user is not None and self._keys.required
         if user is None or self._keys.users is None:
             await self._app(scope, receive, send)
