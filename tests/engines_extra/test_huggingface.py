@@ -13,6 +13,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="these tests need the extra transformers")
 transformers = pytest.importorskip("transformers", reason="these tests need the extra transformers")
 
+from tests.support.engine_device import DEVICE
 from tests.support.tiny_causal import FAMILIES, make_causal
 
 from duologue.engines.choice_contracts import TemplateChooser, TokenTeller
@@ -62,7 +63,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 async def opened(folder: Path, **options: Any) -> HuggingfaceEngine:
-    sizes = {"device": "cpu", "slots": 4, "context": 1024, "name": "tiny"}
+    sizes = {"device": DEVICE, "slots": 4, "context": 1024, "name": "tiny"}
     engine = await load_language_engine("transformers", {"model": str(folder), **sizes, **options})
     assert isinstance(engine, HuggingfaceEngine)
     return engine
@@ -89,8 +90,8 @@ def library_tokens(engine: HuggingfaceEngine, prompt: tuple[int, ...], count: in
     model = engine._open().rows._model
     with torch.inference_mode():
         written = model.generate(
-            torch.tensor([prompt]),
-            attention_mask=torch.ones(1, len(prompt), dtype=torch.long),
+            torch.tensor([prompt], device=DEVICE),
+            attention_mask=torch.ones(1, len(prompt), dtype=torch.long, device=DEVICE),
             do_sample=False,
             max_new_tokens=count,
             eos_token_id=None,
@@ -119,7 +120,7 @@ def text_of(items: list[Any]) -> str:
 
 async def test_it_is_a_prompt_engine(engine: HuggingfaceEngine) -> None:
     assert isinstance(engine, PromptEngine)
-    assert (engine.card.engine, engine.card.slots, engine.card.device) == ("transformers", 4, "cpu")
+    assert (engine.card.engine, engine.card.slots, engine.card.device) == ("transformers", 4, DEVICE)
     assert engine.card.context == 1024
     assert {"prefill", "logprobs", "format", "tools", "tool_choice"} <= set(engine.card.verbs)
     assert engine._open().rows.together, engine.card.warnings
@@ -255,7 +256,7 @@ async def test_logprobs_are_the_librarys(llama: HuggingfaceEngine) -> None:
     told = [logprob for item in items if isinstance(item, Piece) for logprob in item.logprobs]
     assert len(told) == 24
     with torch.inference_mode():
-        logits = llama._open().rows._model(torch.tensor([prompt])).logits[0, -1]
+        logits = llama._open().rows._model(torch.tensor([prompt], device=DEVICE)).logits[0, -1]
     expected = torch.log_softmax(logits.float(), -1).topk(3)
     assert [each.logprob for each in told[0].top] == pytest.approx(expected.values.tolist(), abs=1e-4)
     assert told[0].logprob == pytest.approx(told[0].top[0].logprob)

@@ -14,6 +14,7 @@ torch = pytest.importorskip("torch", reason="these tests need the extra transfor
 transformers = pytest.importorskip("transformers", reason="these tests need the extra transformers")
 Image = pytest.importorskip("PIL.Image")
 
+from tests.support.engine_device import DEVICE
 from tests.support.tiny_causal import make_causal
 from tests.support.tiny_seeing import FAMILIES, PLACES, make_seeing
 
@@ -46,7 +47,7 @@ async def engine(
 
 
 async def opened(folder: Path) -> HuggingfaceEngine:
-    options = {"device": "cpu", "slots": 3, "context": 1024, "name": "tiny", "batch": 16}
+    options = {"device": DEVICE, "slots": 3, "context": 1024, "name": "tiny", "batch": 16}
     engine = await load_language_engine("transformers", {"model": str(folder), **options})
     assert isinstance(engine, HuggingfaceEngine)
     return engine

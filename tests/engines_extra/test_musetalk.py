@@ -9,6 +9,7 @@ import shutil
 import anyio
 import numpy
 import pytest
+from tests.support.engine_device import DEVICE
 from tests.support.tiny_video import FACE, avatar, make_musetalk, speech
 
 from duologue.engines.footage.clip_store import BaseClip, ClipDetails, ClipStore, picture_key
@@ -42,7 +43,7 @@ def folder(tmp_path_factory):
 @pytest.fixture
 async def engine(folder):
     torch.set_num_threads(1)
-    return await load({"model": str(folder), "size": SIZE, "device": "cpu"})
+    return await load({"model": str(folder), "size": SIZE, "device": DEVICE})
 
 
 async def pictures(figure, stretch):

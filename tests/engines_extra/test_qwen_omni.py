@@ -16,6 +16,7 @@ pytest.importorskip("transformers", reason="these tests need the extra omni")
 
 import numpy
 from PIL import Image
+from tests.support.engine_device import DEVICE
 from tests.support.tiny_omni import FAMILIES, make_omni
 
 from duologue.engines.contracts import (
@@ -62,7 +63,7 @@ def folders(tmp_path_factory) -> dict[str, Path]:
 async def engine(request, folders) -> AsyncIterator[QwenOmniEngine]:
     loaded = await load_language_engine(
         "qwen_omni",
-        {"model": str(folders[request.param]), "device": "cpu", "slots": 3, "context": 1024, "name": "omni"},
+        {"model": str(folders[request.param]), "device": DEVICE, "slots": 3, "context": 1024, "name": "omni"},
     )
     yield loaded
     await loaded.close()
@@ -141,7 +142,7 @@ async def test_it_is_a_prompt_engine_that_takes_media_and_calls(engine):
     assert card.outputs == ("text", "audio")
     assert "duplex" in card.verbs
     assert len(card.voices) == 2
-    assert (card.slots, card.context, card.device) == (3, 1024, "cpu")
+    assert (card.slots, card.context, card.device) == (3, 1024, DEVICE)
 
 
 # What it reads.
@@ -167,7 +168,7 @@ async def test_it_gives_what_the_library_itself_gives(engine, folders):
         model = engine.thinker._encoder._thinker
         pixels, grid = engine.reader._media.picture_features(media[0].part)
         mel, mask = engine.reader._media.sound_features(media[1].part)
-        tokens = torch.tensor([ids])
+        tokens = torch.tensor([ids], device=DEVICE)
         output = model(
             input_ids=tokens,
             attention_mask=torch.ones_like(tokens),
@@ -641,7 +642,7 @@ async def test_fifty_switches_leave_nothing_of_one_view_in_the_other(engine):
 
 async def test_a_model_without_its_talker_writes_only(folders):
     quiet = await load_language_engine(
-        "qwen_omni", {"model": str(folders["qwen2_5"]), "device": "cpu", "speech": False}
+        "qwen_omni", {"model": str(folders["qwen2_5"]), "device": DEVICE, "speech": False}
     )
     assert quiet.card.outputs == ("text",)
     assert "duplex" not in quiet.card.verbs
@@ -651,7 +652,7 @@ async def test_a_model_without_its_talker_writes_only(folders):
 
 
 async def test_a_closed_engine_says_so(folders):
-    engine = await load_language_engine("qwen_omni", {"model": str(folders["qwen3"]), "device": "cpu"})
+    engine = await load_language_engine("qwen_omni", {"model": str(folders["qwen3"]), "device": DEVICE})
     prompt = await prompt_of(engine, "Hi")
     await engine.close()
     await engine.close()
@@ -673,7 +674,7 @@ async def test_a_closed_engine_says_so(folders):
 async def test_options_that_cannot_be_are_refused_with_a_sentence(folders, options, sentence):
     with pytest.raises(StartFailed, match=sentence):
         await load_language_engine(
-            "qwen_omni", {"model": str(folders["qwen2_5"]), "device": "cpu", **options}
+            "qwen_omni", {"model": str(folders["qwen2_5"]), "device": DEVICE, **options}
         )
 
 

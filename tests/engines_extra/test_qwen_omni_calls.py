@@ -13,6 +13,7 @@ pytest.importorskip("transformers", reason="these tests need the extra omni")
 
 from anyio.lowlevel import checkpoint
 from tests.support.call_parts import Player
+from tests.support.engine_device import DEVICE
 from tests.support.native_calls import NativeTalk, native_talk
 from tests.support.tiny_omni import FAMILIES, make_omni
 
@@ -59,7 +60,7 @@ def anyio_backend():
 @pytest.fixture(scope="module", params=FAMILIES)
 async def engine(request, tmp_path_factory) -> AsyncIterator[QwenOmniEngine]:
     folder = make_omni(tmp_path_factory.mktemp(request.param) / "tiny", request.param)
-    options = {"model": str(folder), "device": "cpu", "slots": 1, "context": 2048, "name": "omni"}
+    options = {"model": str(folder), "device": DEVICE, "slots": 1, "context": 2048, "name": "omni"}
     loaded = await load_language_engine("qwen_omni", options)
     lane, loaded._lane = loaded._lane, InlineLane()
     yield loaded

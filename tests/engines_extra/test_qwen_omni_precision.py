@@ -11,6 +11,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="these tests need the extra omni")
 pytest.importorskip("transformers", reason="these tests need the extra omni")
 
+from tests.support.engine_device import DEVICE
 from tests.support.tiny_omni import FAMILIES, Family, make_omni
 
 from duologue.engines.contracts import DuplexOptions, Generation, ModelVoice, Piece, SpokenSound
@@ -39,7 +40,7 @@ def folders(tmp_path_factory) -> dict[Family, Path]:
 async def try_all(folder: Path, **options: Any) -> None:
     """A spoken chat about a sound, then a call with a cut reply."""
     engine: Any = await load_language_engine(
-        "qwen_omni", {"model": str(folder), "device": "cpu", "slots": 1, "context": 1024, **options}
+        "qwen_omni", {"model": str(folder), "device": DEVICE, "slots": 1, "context": 1024, **options}
     )
     try:
         pieces = ["<|im_start|>user\n", as_sound(SOUND), "<|im_end|>\n<|im_start|>assistant\n"]
@@ -109,5 +110,5 @@ async def test_a_quantised_model_writes_with_small_weights_and_speaks_with_its_o
 async def test_experts_that_would_stay_as_they_are_are_refused_with_a_sentence(folders, opened):
     with pytest.raises(StartFailed, match="experts"):
         await load_language_engine(
-            "qwen_omni", {"model": str(folders["qwen3"]), "device": "cpu", "quantisation": "4bit"}
+            "qwen_omni", {"model": str(folders["qwen3"]), "device": DEVICE, "quantisation": "4bit"}
         )

@@ -7,6 +7,7 @@ import shutil
 import anyio
 import numpy
 import pytest
+from tests.support.engine_device import DEVICE
 from tests.support.tiny_video import (
     avatar,
     face_picture,
@@ -51,7 +52,7 @@ def options(models, tmp_path):
         "model": "a14b",
         "models": str(models),
         "cache": str(tmp_path / "cache"),
-        "device": "cpu",
+        "device": DEVICE,
         "size": 32,
         "steps": 2,
     }
@@ -252,7 +253,7 @@ async def test_musetalk_moves_the_lips_in_the_clip_that_was_rendered(options, tm
         await load(options | {"model": "5b", "size": 128}), ClipPlan(data, 0.75, PLAN.prompt, PLAN.negative)
     )
     talk = await load_musetalk(
-        {"model": str(make_musetalk(tmp_path / "musetalk")), "cache": options["cache"], "device": "cpu"}
+        {"model": str(make_musetalk(tmp_path / "musetalk")), "cache": options["cache"], "device": DEVICE}
     )
     figure = await talk.prepare(avatar(data=data))
     # 17 frames at 24 a second are 18 at 25, forth and back.

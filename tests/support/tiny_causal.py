@@ -6,6 +6,7 @@ byte, and a few control tokens. What such a model writes is noise; that it depen
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -37,12 +38,17 @@ def make_causal(
     seed: int = 0,
     bos: bool = False,
     more_control: tuple[str, ...] = (),
+    sizes: Mapping[str, Any] | None = None,
+    dtype: torch.dtype = torch.float32,
 ) -> Path:
-    """Write a model of this family into the folder; the same `seed` is the same model. `bos`: its tokenizer begins every text."""
+    """Write a model of this family into the folder; the same `seed` is the same model. `bos`: its tokenizer begins every text. `sizes`:
+    fields of the family's configuration in place of the tiny ones."""
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer = make_tokenizer(bos=bos, more_control=more_control)
     torch.manual_seed(seed)
-    model = transformers.AutoModelForCausalLM.from_config(_config(family, tokenizer))
+    config = _config(family, tokenizer)
+    config.update(dict(sizes or {}))
+    model = transformers.AutoModelForCausalLM.from_config(config).to(dtype)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if parameter.dim() > 1 and "conv" not in name:
