@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from duologue.cli import keys
 from duologue.errors import BadRequest, NotFound
-from duologue.gateway.auth.keys import Keys, User, wall_clock
+from duologue.gateway.auth.keys import Keys, wall_clock
 from duologue.store.database import Database
 from duologue.store.users import Users
 
