@@ -95,10 +95,10 @@ def test_without_a_watchdog_nothing_is_said_about_being_alive(manager: ServiceMa
 @pytest.mark.parametrize("address", ["", "/nowhere/at/all"])
 def test_without_a_service_manager_nothing_happens(address: str) -> None:
     service = ServiceNotifier(address, 60)
+    assert service.wait(0) == (15 if address else None)
     service.ready()
     service.alive()
     service.stopping()
-    assert service.wait(0) == (15 if address else None)
 
 
 @pytest.mark.parametrize("text", ["", "soon", "-1"])
