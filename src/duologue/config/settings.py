@@ -322,6 +322,11 @@ class Tls(Section):
     certificate: UserPath | None = Field(default=None, description="Your own certificate chain, as PEM.")
     private_key: UserPath | None = Field(default=None, description="Its private key, as PEM.")
 
+    @property
+    def is_on(self) -> bool:
+        """Whether the server uses HTTPS. A certificate in the settings switches it on."""
+        return self.enabled or self.certificate is not None or self.private_key is not None
+
 
 class Eta(Section):
     chat_s: Seconds = Field(
