@@ -441,6 +441,7 @@ FREE_TESTS = {
     "test_make.py": "the Makefile and its scripts",
     "test_requirements.py": "the lock of versions in requirements/",
     "test_packaging.py": "the wheel",
+    "deploy/": "the image, the Compose files and the unit",
     "engines_extra/": "the libraries of optional engines, each in its own environment (make test-engines)",
     "e2e/": "the whole system over its public surface",
     "bench/": "the arithmetic of the benchmarks",

@@ -156,7 +156,7 @@ def _with(settings: Settings, work: Callable[[Users], Awaitable[T]]) -> T:
     from duologue.store.users import Users
 
     async def run() -> T:
-        url = settings.database.get_secret_value() if settings.database else None
+        url = settings.database_url
         async with Database.opened(url, settings.data, now=wall_clock) as database:
             return await work(Users(database, wall_clock))
 

@@ -1,4 +1,4 @@
-"""The entry point of the command line, and the commands `serve`, `say`, `parse` and `doctor`.
+"""The entry point of the command line, and the commands `serve`, `say`, `parse`, `doctor` and `health`.
 
 Each command reads its flags, then imports and calls the code that does the work, so that `duologue --help` stays fast. A
 `Problem` becomes one sentence on the error stream and exit code 1.
@@ -379,6 +379,28 @@ def doctor(
     print(report(findings))
     if any(finding.state == "problem" for finding in findings):
         raise typer.Exit(1)
+
+
+@app.command()
+def health(
+    ready: Annotated[
+        bool, typer.Option("--ready", help="Fail too while no chat with the default model would be answered.")
+    ] = False,
+    server: voice_commands.Address = None,
+    seconds: Annotated[
+        float, typer.Option("--timeout", metavar="S", min=0.1, help="Seconds to wait for the answer.")
+    ] = 5.0,
+    config: Config = None,
+) -> None:
+    """Check whether the running server answers.
+
+    Exit code 0 if it does, else 1 and the reason. For the checks of containers and service managers; needs no key.
+    """
+    from duologue.client.health import check
+
+    address = server or voice_commands.own_address(_settings(config, {}))
+    check(address, ready=ready, seconds=seconds)
+    print(f"The server at {address} {'is ready' if ready else 'answers'}.")
 
 
 app.command()(voice_commands.transcribe)

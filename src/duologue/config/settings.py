@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, SecretStr
 
+from duologue.config.database_url import database_url
 from duologue.config.device import Copies, Device
 from duologue.config.field_types import BasePath, HttpUrl, Positive, Seconds, UserPath
 from duologue.config.model_preset import PresetSettings
@@ -322,6 +323,11 @@ class Tls(Section):
     certificate: UserPath | None = Field(default=None, description="Your own certificate chain, as PEM.")
     private_key: UserPath | None = Field(default=None, description="Its private key, as PEM.")
 
+    @property
+    def is_on(self) -> bool:
+        """Whether the server uses HTTPS. A certificate in the settings switches it on."""
+        return self.enabled or self.certificate is not None or self.private_key is not None
+
 
 class Eta(Section):
     chat_s: Seconds = Field(
@@ -348,6 +354,9 @@ class Settings(EngineSettings):
     database: SecretStr | None = Field(
         default=None,
         description="The database for conversations: a PostgreSQL URL; empty: the SQLite file duologue.db in `data`.",
+    )
+    database_password_file: UserPath | None = Field(
+        default=None, description="A file that contains the password of the user in `database`."
     )
     key: SecretStr | None = Field(
         default=None,
@@ -414,6 +423,11 @@ class Settings(EngineSettings):
     compat: CompatSettings = CompatSettings()
     eta: Eta = Eta()
     log: Log = Log()
+
+    @property
+    def database_url(self) -> str | None:
+        """The address of the PostgreSQL server with its password; None with SQLite. Reads the password file. Raises StartFailed."""
+        return database_url(self.database, self.database_password_file)
 
     @property
     def worker_entries(self) -> tuple[WorkerEntry, ...]:

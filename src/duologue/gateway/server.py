@@ -41,6 +41,8 @@ log = logging.getLogger(__name__)
 
 STOP_SECONDS = 0.7
 """Seconds that running answers have to send their last message; as long again for their connections to close."""
+BEAT_SECONDS = 5.0
+"""Seconds between two signs of life to the parent, which passes them on to systemd."""
 
 
 def serve(
@@ -167,6 +169,7 @@ class _Server(uvicorn.Server):
                 self._tasks.start_soon(self._guard.sweep)
                 if self._supervisor is not None:
                     self._tasks.start_soon(self._stop_without, self._supervisor)
+                    self._tasks.start_soon(_beat, self._supervisor)
                 await super().serve(sockets)
                 self._tasks.cancel_scope.cancel()
         except BaseExceptionGroup as group:
@@ -232,6 +235,13 @@ class _Server(uvicorn.Server):
         for acceptor in self._acceptors:
             await acceptor.stop()
         await super().shutdown(sockets)
+
+
+async def _beat(supervisor: SupervisorLink) -> None:
+    """Say as long as the event loop turns that it does."""
+    while True:
+        supervisor.alive()
+        await anyio.sleep(BEAT_SECONDS)
 
 
 def _config(app: ASGIApp, settings: Settings) -> uvicorn.Config:

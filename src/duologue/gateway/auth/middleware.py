@@ -87,7 +87,7 @@ def has_key(settings: Settings) -> bool:
         return True
     from duologue.store.users import closed
 
-    url = settings.database.get_secret_value() if settings.database else None
+    url = settings.database_url
     return anyio.run(partial(closed, url, settings.data, now=wall_clock))
 
 

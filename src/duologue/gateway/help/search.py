@@ -13,7 +13,16 @@ from pathlib import Path
 
 from duologue.gateway.help.sections import HelpSection, sections
 
-PAGES = ("README.md", "models.md", "running.md", "security.md", "protocols.md", "clients.md", "errors.md")
+PAGES = (
+    "README.md",
+    "models.md",
+    "running.md",
+    "deploying.md",
+    "security.md",
+    "protocols.md",
+    "clients.md",
+    "errors.md",
+)
 """The pages that are searched."""
 PROGRAMMERS_PAGES = frozenset({"Protocols", "Errors", "Clients"})
 """Their titles."""
