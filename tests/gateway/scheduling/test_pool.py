@@ -284,7 +284,7 @@ async def test_who_waits_is_not_lent_the_slot_that_a_lost_worker_gives_up(monkey
                 assert (await heard(waiting))[-1] == Done("stop")
 
 
-async def test_choices_that_were_to_follow_on_a_lost_worker_end_too(monkeypatch):
+async def test_choices_that_were_to_follow_on_a_lost_worker_get_a_slot_once_it_is_back(monkeypatch):
     workers = Workers()
     async with running(monkeypatch, workers) as (pool, _):
         with pool.lease("m", need=2) as lease:
@@ -293,9 +293,12 @@ async def test_choices_that_were_to_follow_on_a_lost_worker_end_too(monkeypatch)
             await lease.take()
             workers.die()
             assert (0, WORKER_LOST) in await lease.take()
-            lease.begin(1, REQUEST, "r")
             with anyio.fail_after(5):
-                assert await lease.take() == [(1, WORKER_LOST)]
+                while not lease.idle:
+                    await lease.take()
+                lease.begin(1, REQUEST, "r")
+                while not any(choice == 1 and event == Done("stop") for choice, event in await lease.take()):
+                    pass
 
 
 async def test_a_choice_that_has_ended_gives_its_slot_to_whoever_waits(monkeypatch):
