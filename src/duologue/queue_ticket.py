@@ -32,6 +32,8 @@ class QueueTicket:
         """The position from 1, and the seconds that it will still take; None while nothing waits."""
         self.waited: float | None = None
         """Seconds that the first slot took; None until there is one."""
+        self.changes = 0
+        """Grows with every place that is told."""
 
     def waits(self, ticket: str) -> None:
         """A lease was taken."""
@@ -40,6 +42,7 @@ class QueueTicket:
     def moved(self, position: int, wait: float) -> None:
         """The lease waits at this position."""
         self.place = (position, wait)
+        self.changes += 1
         self._notifier.notify()
 
     def granted(self) -> None:
@@ -48,12 +51,10 @@ class QueueTicket:
         if self.waited is None:
             self.waited = self._clock() - self._since
 
-    async def next_place(self) -> tuple[int, float]:
-        """The next place that is told."""
-        while True:
+    async def next_place(self, changes: int) -> None:
+        """Return when something waits and its place was told after so many `changes`."""
+        while self.place is None or self.changes == changes:
             await self._notifier.wait()
-            if self.place is not None:
-                return self.place
 
     @property
     def comment(self) -> bytes:
