@@ -173,17 +173,21 @@ class FairLine:
             yield from _units(line[0][2], left)
             return
         heapify(line)
-        rests = {share.name: _units(share, left) for _, _, share in line}
-        upcoming = {name: next(rest) for name, rest in rests.items()}
+        begun: dict[str, tuple[QueueEntry, Iterator[QueueEntry]]] = {}
+        """Of the shares that were reached, the next request and those after it."""
         while line and left > 0:
             passed, _, share = line[0]
-            entry = upcoming[share.name]
+            if share.name in begun:
+                entry, rest = begun[share.name]
+            else:
+                rest = _units(share, left)
+                entry = next(rest)
             yield entry
             left -= 1
-            if (following := next(rests[share.name], None)) is None:
+            if (following := next(rest, None)) is None:
                 heappop(line)
                 continue
-            upcoming[share.name] = following
+            begun[share.name] = following, rest
             passed = max(passed, share.passed) + max(LEAST_COST, entry.cost) / share.weight
             heapreplace(line, (passed, following.number, share))
 
@@ -195,12 +199,10 @@ class FairLine:
         count = own.units - entry.left
         until = own.passed + seconds / own.weight
         for share in self._firsts.values():
-            if share is own:
+            if share is own or share.passed > until:
                 continue
             fair = (until - share.passed) * share.weight
             mean = share.work / share.units if share.units else 0.0
-            if fair < 0:
-                continue
             part = min(share.work, fair + mean)
             count += share.units if mean <= 0 else min(share.units, int(part / mean + 0.001))
             seconds += part

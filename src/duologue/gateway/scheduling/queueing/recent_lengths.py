@@ -16,6 +16,7 @@ KEEP = 0.97
 """The weight of a length compared with the next newer one."""
 TAIL = 0.2
 """The part of what is not known that may be of any length."""
+MOST_REMEMBERED = 256
 BLUR = 0.1
 """A length stands for those around it: so much more or less."""
 
@@ -26,12 +27,16 @@ class RecentLengths:
     def __init__(self, keep: float = KEEP) -> None:
         self._lengths: deque[float] = deque(maxlen=MOST)
         self._keep = keep
+        self._whole: dict[tuple[float, float], float] = {}
+        """What is expected of something that has not begun, by `base` and `most`, until the next length is added: every waiting request is
+        asked about each time that places are told."""
 
     def __len__(self) -> int:
         return len(self._lengths)
 
     def add(self, length: float) -> None:
         self._lengths.append(length)
+        self._whole.clear()
 
     def mean(self, base: float) -> float:
         """The expected length; `base` counts as much as one length in the beginning, and less and less."""
@@ -46,8 +51,15 @@ class RecentLengths:
     def rest(self, so_far: float, base: float, most: float = math.inf) -> float:
         """What is expected to come after `so_far`, of something that ends at `most` at the latest. `base` is the expected length of
         something about which nothing is known."""
-        if so_far >= most:
-            return 0.0
+        if so_far > 0.0:
+            return 0.0 if so_far >= most else self._rest(so_far, base, most)
+        if (whole := self._whole.get((base, most))) is None:
+            if len(self._whole) >= MOST_REMEMBERED:
+                self._whole.clear()
+            whole = self._whole[base, most] = self._rest(0.0, base, most)
+        return whole
+
+    def _rest(self, so_far: float, base: float, most: float) -> float:
         mean = max(self.mean(base), 1e-9)
         prior = 1.0 / (1 + len(self._lengths))
         # Something about which little is known has about the mean length; a Lomax of shape 3, whose mean is half of its scale, has the rest.
