@@ -224,7 +224,7 @@ def main() -> None:
     )
     options = parser.parse_args()
     if options.short:
-        options.clients, options.replies = 100, 8
+        options.clients, options.replies = 100, 16
     print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     waits()
     fairness()

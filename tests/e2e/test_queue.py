@@ -149,7 +149,7 @@ def test_four_choices_come_from_one_slot(busy: Server) -> None:
 def test_a_chat_socket_is_told_its_place_again_every_few_seconds(busy: Server) -> None:
     with occupied(busy), connect(busy.url.replace("http", "ws") + "/ws/chat") as socket:
         socket.send(json.dumps({"messages": [{"role": "user", "content": "/say hi"}], "streaming": True}))
-        told = []
+        told: list[dict[str, Any]] = []
         while len(told) < 2:
             message = json.loads(socket.recv(30))
             if message["type"] in ("queued", "queue_update"):
