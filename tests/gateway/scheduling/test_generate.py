@@ -9,7 +9,7 @@ from tests.support.stand_in import StandIn
 
 from duologue.errors import Busy, QueueFull, Unavailable
 from duologue.gateway.scheduling.generate import Generator
-from duologue.gateway.scheduling.prefix_digest import chain, opening, size
+from duologue.gateway.scheduling.prefix_digest import chain, opening, reading_size
 from duologue.gateway.scheduling.scheduler import Moved, Scheduler
 from duologue.threads import LARGE
 from duologue.values.events import (
@@ -176,8 +176,21 @@ async def test_the_first_token_is_reported_and_then_twice_a_second_and_an_ended_
         async for _ in batches:
             pass
     assert lease.reports == [(0, 1), (0, 5), (0, 9)]
-    assert pool.learned == [("m", "chat", size(REQUEST), 12)]
-    assert pool.asked["prompt"] == size(REQUEST)
+    assert pool.learned == [("m", "chat", reading_size(REQUEST), 12)]
+    assert pool.asked["prompt"] == reading_size(REQUEST)
+
+
+async def test_the_next_choice_is_begun_when_the_slot_is_free_which_is_after_the_end_of_the_one_before():
+    class Slow(PlayedLease):
+        async def take(self):
+            if self._batches:
+                return self._batches.pop(0)
+            self.idle += 1
+            return []
+
+    lease = Slow(slots=1)
+    events, _ = await everything(PlayedPool(lease), count=2)
+    assert [choice for choice, event in events if isinstance(event, Done)] == [0, 1]
 
 
 async def test_choices_that_still_wait_when_their_model_goes_fail_one_by_one():

@@ -21,7 +21,7 @@ from duologue.errors import Busy, Problem
 from duologue.gateway.scheduling.lease import Lease
 from duologue.gateway.scheduling.lowest_place import in_lowest_place
 from duologue.gateway.scheduling.pool import Pool
-from duologue.gateway.scheduling.prefix_digest import digests, size
+from duologue.gateway.scheduling.prefix_digest import digests, reading_size, size
 from duologue.gateway.scheduling.running_replies import RunningReplies
 from duologue.request_parsing import parsing
 from duologue.values.events import Done, Failed, Queued, ReasoningDelta, TextDelta, ToolCallDelta
@@ -89,7 +89,7 @@ class Generator:
                 need=count,
                 ahead=kind == CALL,
                 user=user,
-                prompt=size(request),
+                prompt=reading_size(request),
                 most=request.sampling.max_tokens,
             ) as lease,
             self.running.entered(user, request, lease),
@@ -119,7 +119,7 @@ class Generator:
             while True:
                 for choice in _begin(lease, choices, request, request_id):
                     running[choice] = _Running()
-                if not running and not (choices and lease.missing):
+                if not running and (not choices or lease.refusal is not None):
                     break
                 # A slot that runs a chat request gives only the events of one.
                 batch = cast(Batch, await lease.take())
@@ -196,7 +196,7 @@ class Generator:
         if isinstance(event, Done):
             self._wrote(event.usage.output - state.tokens)
             if event.finish != "cancelled":
-                self._pool.replied(request.model, kind, size(request), event)
+                self._pool.replied(request.model, kind, reading_size(request), event)
         self._observe(kind, event)
 
 

@@ -266,10 +266,6 @@ class Scheduler:
         """Whether a ticket waits and has nothing yet."""
         return (entry := self._waiting.get(ticket)) is not None and not entry.begun
 
-    def waiting_for(self, model: str) -> int:
-        """How many requests wait for a model."""
-        return sum(entry.model == model for entry in self._waiting.values())
-
     def tasks(self, at: float) -> list[Task]:
         """The running requests, one row a slot."""
         return [
