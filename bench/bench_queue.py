@@ -169,23 +169,27 @@ def resident(port: int) -> float:
 
 
 async def crowd(port: int, clients: int) -> tuple[float, float, float]:
-    """So many streaming clients wait behind one endless reply: MiB before and while they wait, and seconds until `/health` answers."""
-    before = resident(port)
-    hanging = asyncio.create_task(waiting_client(port, 100_000, 1000))
+    """So many streaming clients wait behind one endless reply: MiB while a tenth of them and while all of them wait, and seconds until
+    `/health` answers."""
+    tasks = [asyncio.create_task(waiting_client(port, 100_000, 1000))]
     await asyncio.sleep(0.5)
-    waiting = [asyncio.create_task(waiting_client(port, 1, 1)) for _ in range(clients)]
-    for _ in range(600):
-        await asyncio.sleep(0.1)
-        if len((await asked(port, "/api/queue"))["items"]) >= clients:
-            break
+    sizes = []
+    for number in (clients // 10, clients):
+        while len(tasks) <= number:
+            tasks.append(asyncio.create_task(waiting_client(port, 1, 1)))
+        for _ in range(600):
+            await asyncio.sleep(0.1)
+            if len((await asked(port, "/api/queue"))["items"]) >= number:
+                break
+        await asyncio.sleep(3)  # every stream has been opened, and was told a place
+        sizes.append(resident(port))
     began = time.perf_counter()
     await asked(port, "/health")
     answered = time.perf_counter() - began
-    during = resident(port)
-    for task in (hanging, *waiting):
+    for task in tasks:
         task.cancel()
-    await asyncio.gather(hanging, *waiting, return_exceptions=True)
-    return before, during, answered
+    await asyncio.gather(*tasks, return_exceptions=True)
+    return sizes[0], sizes[1], answered
 
 
 async def asked(port: int, path: str) -> Any:
@@ -210,7 +214,8 @@ def server(clients: int, replies: int) -> None:
         with duologue("--engine", "scripted", "--slots", "1", "--config", str(settings)) as port:
             before, during, answered = asyncio.run(crowd(port, clients))
     print(
-        f"{clients} streaming clients wait: {before:.0f} MiB become {during:.0f}, {(during - before) * 1024 / clients:.0f} KiB each; "
+        f"{clients // 10} and then {clients} streaming clients wait: {before:.0f} MiB become {during:.0f}, "
+        f"{(during - before) * 1024 / (clients - clients // 10):.0f} KiB each; "
         f"/health answers in {answered * 1000:.0f} ms"
     )
 

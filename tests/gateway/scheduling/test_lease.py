@@ -245,3 +245,12 @@ async def test_the_answer_of_the_running_task_learns_of_its_ticket_and_places():
         pool.lend(0)
         assert told.place is None
         assert told.waited is not None
+
+
+async def test_a_place_that_comes_after_the_slot_is_not_told():
+    with watched_queue() as told:
+        pool = FakePool()
+        lease = pool.lend(0)
+        lease.apply(Moved("q_1", 1, 4.0, 1), None)
+    assert told.place is None
+    assert [place async for place in lease.places()] == []

@@ -157,7 +157,7 @@ class Lease:
                     self._inbox.wake()
                 self._granted = True
                 self._told.granted()
-            case Moved(_, position, wait, _):
+            case Moved(_, position, wait, _) if not self._granted:
                 self._place = command
                 self._told.moved(position, wait)
             case Refused(_, code, message, retry_after):

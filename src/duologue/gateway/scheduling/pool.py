@@ -25,6 +25,7 @@ from duologue.gateway.scheduling.eta import Job
 from duologue.gateway.scheduling.lease import Lease
 from duologue.gateway.scheduling.lowest_place import BATCH, in_lowest_place
 from duologue.gateway.scheduling.model_tuning import ModelTuning
+from duologue.gateway.scheduling.place_refresh import tell_in_turns
 from duologue.gateway.scheduling.scheduler import (
     EVERY_SLOT,
     NO_MODEL,
@@ -66,8 +67,7 @@ A = TypeVar("A", bound=Answer)
 
 class Pool:
     """The workers, the scheduler and the leases. `log`: level and format of the workers' logs; `ticket_prefix`: how the names of
-    this pool's tickets begin; `on_change` is called whenever a worker's status has changed; `weight_of` says how much of the slots a share
-    (`caller.share`) gets beside others."""
+    this pool's tickets begin; `on_change` is called when a worker's status has changed; `weight_of` a share (`caller.share`) is how much it gets."""
 
     def __init__(
         self,
@@ -447,10 +447,10 @@ class Pool:
             task_status.started()
 
     async def _refresh(self) -> None:
-        """Send every waiting request a new estimate now and then: all in one pass over the queue, however long it is."""
+        """Send every waiting request a new estimate now and then, made in one pass over the queue, however long it is."""
         while True:
             await anyio.sleep(REFRESH)
-            self._apply(self.scheduler.places(self._clock()))
+            await tell_in_turns(self.scheduler.places(self._clock()), self._apply)
 
     async def stop(self, seconds: float) -> None:
         """Accept nothing new, end every running and waiting request with `server_stopping`, and give them `seconds` to
