@@ -41,6 +41,7 @@ MAY_IMPORT: dict[str, set[str] | str] = {
     "telemetry": GROUND,
     "notifier": set(),
     "caller": set(),
+    "queue_ticket": {"notifier"},
     "process_limits": set(),
     "landlock": set(),
     "public_address": set(),
@@ -50,7 +51,7 @@ MAY_IMPORT: dict[str, set[str] | str] = {
     "stall_watch": GROUND | {"threads"},
     "resampler": GROUND,
     "supervisor": {"telemetry"},
-    "http": GROUND | {"wire", "notifier", "request_parsing"},
+    "http": GROUND | {"wire", "notifier", "queue_ticket", "request_parsing"},
     "models": GROUND | {"public_address"},
     "engines": SHELL
     | {
@@ -74,6 +75,7 @@ MAY_IMPORT: dict[str, set[str] | str] = {
     "gateway": SHELL
     | {
         "caller",
+        "queue_ticket",
         "fair_lane",
         "request_parsing",
         "reply_parsing",
@@ -231,6 +233,7 @@ PURE = (
     "gateway/connections/bounds.py",
     "gateway/connections/refusals.py",
     "gateway/scheduling/scheduler.py",
+    "gateway/scheduling/queueing/",
     "gateway/scheduling/served_models.py",
     "engines/devices.py",
     "engines/footage/clip_cycle.py",

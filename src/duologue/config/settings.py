@@ -334,7 +334,10 @@ class Eta(Section):
         default=15, description="Assumed seconds per chat until real durations are known."
     )
     alpha: float = Field(
-        default=0.3, gt=0, le=1, description="Weight of the latest duration in the moving average."
+        default=0.3,
+        gt=0,
+        le=1,
+        description="How much the latest reply counts in the learned speed; lengths fade by a tenth of it.",
     )
 
 

@@ -12,7 +12,6 @@ from duologue.values.events import (
     Failed,
     Prefilled,
     Progress,
-    Queued,
     TextDelta,
     Timings,
     TokenLogprob,
@@ -213,10 +212,10 @@ def test_a_stream_ends_with_an_event_that_says_stop() -> None:
 def test_a_silence_has_a_comment_that_says_what_goes_on() -> None:
     encoder = LlamaStream("m", ("x",), {})
     notes = [encoder.note]
-    for event in (Queued("q", 3, 1.0, 3), Progress(5, 9), Prefilled(9)):
+    for event in (Progress(5, 9), Prefilled(9)):
         assert encoder.encode([(0, event)]) == b""
         notes.append(encoder.note)
-    assert notes == [b": waiting\n\n", b": queued 3\n\n", b": prefill 5/9\n\n", b": writing\n\n"]
+    assert notes == [b": waiting\n\n", b": prefill 5/9\n\n", b": writing\n\n"]
 
 
 def test_what_failed_or_broke_off_is_an_error() -> None:

@@ -30,6 +30,7 @@ from duologue.http.openapi import form_body, json_body
 from duologue.http.sse import EventStream, watch_disconnect, while_connected
 from duologue.media.chunks import read_chunks
 from duologue.media.encoder import TYPES, AudioEncoder, make_encoder
+from duologue.queue_ticket import QueueTicket, watched_queue
 from duologue.request_parsing import parsing
 from duologue.threads import encoding
 from duologue.values.audio import SPOKEN_RATE, samples
@@ -176,8 +177,13 @@ class AudioFileStream(Response):
         del self.headers["content-length"]  # not known yet
         self._source = source
         self._opened = False
+        self._queue = QueueTicket()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with watched_queue() as self._queue:
+            await self._send_file(scope, receive, send)
+
+    async def _send_file(self, scope: Scope, receive: Receive, send: Send) -> None:
         async with anyio.create_task_group() as group:
             group.start_soon(watch_disconnect, receive, group.cancel_scope)
             try:
@@ -194,12 +200,13 @@ class AudioFileStream(Response):
                 if self._opened:
                     log.warning("speech of request %s broke off: %s", request_id_of(scope), error)
                 else:
-                    await refuse(scope, receive, send, error)
+                    await refuse(scope, receive, send, error, self._queue.headers)
             group.cancel_scope.cancel()
 
     async def _write(self, send: Send, data: bytes, *, more: bool) -> None:
         if not self._opened:
             self._opened = True
+            self.headers.update(self._queue.headers)
             await send(
                 {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
             )
@@ -219,15 +226,20 @@ class WholeTranscript(Response):
         self._source, self._fields = source, fields
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        outcome = await while_connected(receive, self._outcome)
+        with watched_queue() as queue:
+            outcome = await while_connected(receive, self._outcome)
         if isinstance(outcome, RecordingTranscript):
             body, media_type = transcripts.body(self._fields, outcome)
-            headers = {"Cache-Control": "no-store", **_ignored_header(self._fields.ignored())}
+            headers = {
+                "Cache-Control": "no-store",
+                **queue.headers,
+                **_ignored_header(self._fields.ignored()),
+            }
             await Response(body, media_type=media_type, headers=headers)(scope, receive, send)
         elif outcome is not None:
             if not isinstance(outcome, Problem):
                 log.error("request %s failed", request_id_of(scope), exc_info=outcome)
-            await refuse(scope, receive, send, outcome)
+            await refuse(scope, receive, send, outcome, queue.headers)
 
     async def _outcome(self) -> RecordingTranscript | Exception:
         try:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import msgspec
 from pydantic import AliasChoices, Field, JsonValue, field_validator
 
-from duologue.values.events import Done, Event, Failed, Prefilled, Progress, Queued, TextDelta, TokenLogprob
+from duologue.values.events import Done, Event, Failed, Prefilled, Progress, TextDelta, TokenLogprob
 from duologue.values.requests import ChatRequest, ModelCard
 from duologue.wire.collected_reply import CollectedReply, broken_off, check_complete
 from duologue.wire.completion import LEAST_LOGPROB
@@ -179,8 +179,6 @@ class LlamaStream:
                     out.append(self._text(index, event))
                 case Prefilled():
                     self.note, self._read[index] = b": writing\n\n", event.input or 0
-                case Queued():
-                    self.note = b": queued %d\n\n" % event.position
                 case Progress():
                     self.note = b": prefill %d/%d\n\n" % (event.processed, event.total)
                 case Done():
