@@ -23,8 +23,8 @@ from duologue.wire.completions.text_completion_body import (
     RawPromptFields,
     TokenCount,
     check_results,
-    unkept,
 )
+from duologue.wire.fields.field_schemas import unkept
 from duologue.wire.validation import MAX_BIAS, MAX_BIASES, Body, RequestLimits
 
 MAX_EXTRAS = 1000

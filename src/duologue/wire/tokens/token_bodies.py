@@ -10,12 +10,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-from pydantic import AliasChoices, Field
+from pydantic import AliasChoices, ConfigDict, Field
 
 from duologue.errors import BadRequest, TooLarge
 from duologue.values.questions.worker_answers import Tokenized
 from duologue.values.questions.worker_questions import DetokenizeTokens, TokenizeText
 from duologue.values.requests import ChatRequest
+from duologue.wire.fields.field_schemas import needs_one_of
 from duologue.wire.openai import ChatCompletionBody
 from duologue.wire.validation import MEGABYTE, Body, RequestLimits, check_counts, validate
 
@@ -34,6 +35,8 @@ OWN = frozenset(
 
 class TokenizeBody(Body):
     """The body of `POST /tokenize`: `content`, or as vLLM has it `prompt` or `messages`."""
+
+    model_config = ConfigDict(json_schema_extra=needs_one_of("content", "prompt"))
 
     content: str | None = Field(default=None, description="The text, as llama-server calls it.")
     prompt: str | None = Field(default=None, description="The text, as vLLM and SGLang call it.")
