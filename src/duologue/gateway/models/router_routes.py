@@ -27,7 +27,7 @@ NEWS = frozenset({"loaded", "here"})
 CHANGED = b"data: " + msgspec.json.encode({"model": "*", "event": "models_reload"}) + b"\n\n"
 
 
-class NamedModelBody(BaseModel):
+class RouterModelBody(BaseModel):
     """A model by its name. Unknown fields are ignored."""
 
     model_config = ConfigDict(extra="ignore")
@@ -48,7 +48,7 @@ def router(loader: Loader, read: ModelEvents) -> APIRouter:
     @routes.post(
         "/load", summary="Load a model, as llama-server's router does", dependencies=[Depends(admin)]
     )
-    async def load(body: NamedModelBody, request: Request) -> dict[str, bool]:
+    async def load(body: RouterModelBody, request: Request) -> dict[str, bool]:
         """Answers when the load has begun; /v1/models and /models/sse say how it goes on."""
         await loader.load(LoadRequest(body.model, user=user_of(request)))
         return {"success": True}
@@ -56,7 +56,7 @@ def router(loader: Loader, read: ModelEvents) -> APIRouter:
     @routes.post(
         "/unload", summary="Unload a model, as llama-server's router does", dependencies=[Depends(admin)]
     )
-    async def unload(body: NamedModelBody) -> dict[str, bool]:
+    async def unload(body: RouterModelBody) -> dict[str, bool]:
         """Answers when it is gone. Its running replies may end before."""
         await loader.unload(body.model, drain=True)
         return {"success": True}

@@ -37,6 +37,19 @@ PAGES: dict[str, str | tuple[str, Mapping[str, object]]] = {
 }
 
 
+_READ = documented(
+    answers=dict[str, object],
+    says="The response; with `stream` its events",
+    query={
+        "stream": ("true: the events of a response that runs in the background.", FLAG),
+        "starting_after": (
+            "With stream: the number of the last event that was seen.",
+            whole_numbers(MOST_EVENT, 0),
+        ),
+    },
+)
+
+
 def router(service: ResponseService, requested: RequestedModels, limits: LimitSettings) -> APIRouter:
     """The endpoints."""
     routes = APIRouter(prefix="/v1/responses", tags=["OpenAI responses"])
@@ -73,19 +86,7 @@ def router(service: ResponseService, requested: RequestedModels, limits: LimitSe
         _, find = await read_request(request)
         return _counted(service, find)
 
-    read = documented(
-        answers=dict[str, object],
-        says="The response; with `stream` its events",
-        query={
-            "stream": ("true: the events of a response that runs in the background.", FLAG),
-            "starting_after": (
-                "With stream: the number of the last event that was seen.",
-                whole_numbers(MOST_EVENT, 0),
-            ),
-        },
-    )
-
-    @routes.get("/{id}", openapi_extra=read, summary="Read a stored response")
+    @routes.get("/{id}", openapi_extra=_READ, summary="Read a stored response")
     async def get_response(request: Request, id: str) -> Response:
         user = user_of(request)
         if flag(request, "stream"):
