@@ -21,13 +21,14 @@ from typing import Any
 from features import URL, feature, run
 
 LEFT_OUT = (
-    "events|/mcp|downloads|/ca.crt|packs|unload|workers|model/load|/api/keys|/api/session|remembered"
+    "events|models/sse|/mcp|downloads|/ca.crt|packs|unload|workers|model/load|/api/keys|/api/session|remembered"
     # A connected server that does not exist would answer for the models from then on.
     "|/api/upstreams$|/api/upstreams/\\{name\\}"
 )
 A_REFERENCE = "names something that has to exist"
 A_FILE = "is a file of a kind that can be read"
 A_LANGUAGE = "is in a language of its own: a schema, names of samplers"
+A_CONSENT = "is the consent of a person; some words for no are none, and a figure needs none"
 A_STATE = "needs a state that most conversations are not in"
 TOGETHER = "belongs to another field, or excludes it"
 A_SETTING = "has a limit that is a setting"
@@ -49,11 +50,8 @@ RESPONSE = {
 RULES: dict[str, dict[str, str]] = {
     "DELETE /api/permissions": {"server": TOGETHER},
     "PATCH /api/uploads/{id}": {"too_large": "ends where the upload ends, as it was announced"},
-    "POST /api/assets/ref_audio": {"sound_unsupported": A_FILE},
-    "POST /api/avatars": {
-        "consent": "is needed for a picture, not for a figure",
-        "avatar_unsupported": A_FILE,
-    },
+    "POST /api/assets/ref_audio": {"sound_unsupported": A_FILE, "consent": A_CONSENT},
+    "POST /api/avatars": {"consent": A_CONSENT, "avatar_unsupported": A_FILE},
     "POST /api/conversations": {"id_taken": A_REFERENCE, "folder": A_REFERENCE},
     "POST /api/conversations/{id}/compact": {"nothing_said": A_STATE, "nothing_to_compact": A_STATE},
     "POST /api/conversations/{id}/title": {"nothing_said": A_STATE},
@@ -64,15 +62,18 @@ RULES: dict[str, dict[str, str]] = {
     "POST /completion": COMPLETION,
     "POST /completions": COMPLETION,
     "POST /infill": COMPLETION,
+    "POST /detokenize": {"tokens": TOKENS},
     "POST /lora-adapters": {"id": A_REFERENCE},
     "POST /v1/audio/transcriptions": {
         "sound_unsupported": A_FILE,
+        "file": A_FILE,
         "timestamp_granularities": TOGETHER,
         "language": "is one that the recogniser knows",
     },
     "POST /v1/audio/translations": {"unsupported": NEVER},
     "POST /v1/batches": {"input_file_id": A_REFERENCE},
     "POST /v1/chat/completions": PARTS | COMPLETION,
+    "POST /v1/chat/completions/input_tokens": PARTS | COMPLETION,
     "POST /v1/completions": COMPLETION | {"best_of": TOGETHER, "echo": TOGETHER},
     "POST /v1/conversations": {"items.id": A_REFERENCE},
     "POST /v1/conversations/{id}/items": {"items.id": A_REFERENCE},
@@ -84,6 +85,8 @@ RULES: dict[str, dict[str, str]] = {
     "POST /v1/responses/input_tokens": RESPONSE,
     "POST /v1/sampling/override/switch": {"preset": A_LANGUAGE},
     "POST /v1/score": {"text_1": TOGETHER},
+    "POST /v1/token/decode": {"tokens": TOKENS},
+    "PUT /api/avatars/{id}": {"landmarks": "are those of a face"},
     "PUT /api/folders/{id}": {"parent": A_REFERENCE},
 }
 """Operation -> its fields, or codes of errors, with a rule that a schema cannot say -> the rule. A refusal of anything else fails."""
@@ -133,18 +136,27 @@ def refusals(file: Path) -> set[str]:
     """What was refused, though the description allows it: operation, field and sentence."""
     found: set[str] = set()
     with file.open() as lines:
-        for line in lines:
-            scenario = json.loads(line).get("ScenarioFinished")
-            recorder = scenario["recorder"] if scenario else {}
-            for case, checks in recorder.get("checks", {}).items():
-                for check in checks:
-                    if check["name"] == "positive_data_acceptance" and check["status"] == "failure":
-                        answer = recorder["interactions"][case]["response"]
-                        if not is_known(recorder["label"], error := error_of(answer)):
-                            found.add(
-                                f"{recorder['label']}: {error.get('message', answer['status_code'])}"[:200]
-                            )
+        for scenario in (json.loads(line).get("ScenarioFinished") for line in lines):
+            if scenario is not None:
+                found |= refusals_in(scenario["recorder"])
     return found
+
+
+def refusals_in(recorder: dict[str, Any]) -> set[str]:
+    """Those of one operation that are not known."""
+    operation, interactions = recorder["label"], recorder.get("interactions", {})
+    refused = {
+        case
+        for case, checks in recorder.get("checks", {}).items()
+        for check in checks
+        if (check["name"], check["status"]) == ("positive_data_acceptance", "failure")
+    }
+    errors = [error_of(interactions[case]["response"]) for case in refused]
+    return {
+        f"{operation}: {error.get('message', 'refused')}"[:200]
+        for error in errors
+        if not is_known(operation, error)
+    }
 
 
 def error_of(answer: dict[str, Any]) -> dict[str, Any]:

@@ -49,16 +49,19 @@ def possible(body: dict[str, Any]) -> dict[str, Any]:
         body["function_call"] = {"name": body["functions"][0]["name"]}
     if isinstance(body.get("tool_choice"), dict) or not body.get("tools"):
         body.pop("tool_choice", None)
-    # Folders and earlier sound have to exist.
-    body.pop("folder", None)
+    # Folders, messages and earlier sound have to exist.
+    for name in ("folder", "leaf"):
+        body.pop(name, None)
     if isinstance(messages := body.get("messages"), list):
         body["messages"] = [_without_sound(message) for message in messages]
     return body
 
 
 def _without_sound(message: Any) -> Any:
-    if isinstance(message, dict) and message.get("audio") and message.get("content"):
-        return {name: value for name, value in message.items() if name != "audio"}
+    if isinstance(message, dict) and message.get("audio"):
+        return {name: value for name, value in message.items() if name != "audio"} | {
+            "content": message.get("content") or "Hello"
+        }
     return message
 
 

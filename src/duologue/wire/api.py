@@ -262,7 +262,7 @@ class ConversationChangeBody(RequestBody):
     tags: list[Annotated[str, Field(min_length=1, max_length=64)]] | None = Field(
         default=None, max_length=TAGS, json_schema_extra=without_null
     )
-    leaf: Id | None = None
+    leaf: Id | None = Field(default=None, json_schema_extra=without_null)
     options: OptionsBody | None = Field(default=None, json_schema_extra=without_null)
 
 
