@@ -286,7 +286,7 @@ def chat(messages: list[dict[str, Any]], **more: Any) -> list[Any]:
         "messages": messages,
         "stream": True,
         "keep_alive": -1,
-        # Its forms give numbers with a point. Of the model of the tests no answer has to be longer.
+        # Its forms give numbers with a point. It does not send num_predict, which keeps this short.
         "options": {"num_ctx": 8192.0, "num_predict": 60},
         "think": False,
         **more,

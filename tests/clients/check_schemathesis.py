@@ -37,7 +37,12 @@ TOKENS = "are tokens of this model"
 NEVER = "is refused: nothing here does that"
 ENGINE = "scripted"
 """The engine of this server. What it cannot do is refused with its name; the tests of the other engines have requests for that."""
-PARTS = {"messages.audio.id": A_REFERENCE, "messages.content": A_FILE}
+CHAT = {
+    "messages.audio.id": A_REFERENCE,
+    "messages.content": A_FILE,
+    "continue_final_message": TOGETHER,
+    "top_logprobs": TOGETHER,
+}
 COMPLETION = {"prompt": TOKENS, "json_schema": A_LANGUAGE, "guided_json": A_LANGUAGE}
 MESSAGES = {"messages": SHOWN, "tools.input_schema": "has no whole numbers beyond 64 bits"}
 RESPONSE = {
@@ -58,7 +63,7 @@ RULES: dict[str, dict[str, str]] = {
     "POST /api/import": {"import_unknown": A_FILE},
     "POST /api/pictures": {"unknown_host": A_REFERENCE},
     "POST /api/uploads": {"too_large": A_SETTING},
-    "POST /apply-template": PARTS | COMPLETION,
+    "POST /apply-template": CHAT | COMPLETION,
     "POST /completion": COMPLETION,
     "POST /completions": COMPLETION,
     "POST /infill": COMPLETION,
@@ -72,8 +77,8 @@ RULES: dict[str, dict[str, str]] = {
     },
     "POST /v1/audio/translations": {"unsupported": NEVER},
     "POST /v1/batches": {"input_file_id": A_REFERENCE},
-    "POST /v1/chat/completions": PARTS | COMPLETION,
-    "POST /v1/chat/completions/input_tokens": PARTS | COMPLETION,
+    "POST /v1/chat/completions": CHAT | COMPLETION,
+    "POST /v1/chat/completions/input_tokens": CHAT | COMPLETION,
     "POST /v1/completions": COMPLETION | {"best_of": TOGETHER, "echo": TOGETHER},
     "POST /v1/conversations": {"items.id": A_REFERENCE},
     "POST /v1/conversations/{id}/items": {"items.id": A_REFERENCE},
@@ -107,29 +112,30 @@ CODES = {
 
 
 def tested() -> tuple[dict[str, Any], set[str]]:
-    """The report of a run, and what it was refused."""
-    with tempfile.TemporaryDirectory() as folder:
-        report, requests = Path(folder) / "report.json", Path(folder) / "requests.ndjson"
-        command = [
-            *(str(Path(sys.executable).with_name("schemathesis")), "run", f"{URL}/openapi.json"),
-            *("--max-examples", os.environ.get("EXAMPLES", "4"), "--phases", "coverage,fuzzing"),
-            *("--exclude-checks", "negative_data_rejection", "--exclude-path-regex", LEFT_OUT),
-            *(
-                "--request-timeout",
-                "20",
-                "--workers",
-                "2",
-                "--no-color",
-                "--no-shrink",
-                "--continue-on-failure",
-            ),
-            *("--generation-deterministic", "--report", "json,ndjson", "--report-json-path", str(report)),
-            *("--report-ndjson-path", str(requests)),
-        ]
-        hooks = {"SCHEMATHESIS_HOOKS": "schemathesis_hooks", "PYTHONPATH": str(Path(__file__).parent)}
-        subprocess.run(command, stdout=sys.stderr, check=False, cwd=folder, env=os.environ | hooks)
+    """The report of a run, and what it was refused. With $REPORTS, a folder, the reports stay there; those that are there already are
+    read, and nothing is run."""
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(os.environ.get("REPORTS") or made)
+        report, requests = folder / "report.json", folder / "requests.ndjson"
+        if not report.exists():
+            run_schemathesis(report, requests)
         found: dict[str, Any] = json.loads(report.read_text())
         return found, refusals(requests)
+
+
+def run_schemathesis(report: Path, requests: Path) -> None:
+    """Write the report, and the requests with their answers."""
+    report.parent.mkdir(parents=True, exist_ok=True)
+    command = [
+        *(str(Path(sys.executable).with_name("schemathesis")), "run", f"{URL}/openapi.json"),
+        *("--max-examples", os.environ.get("EXAMPLES", "4"), "--phases", "coverage,fuzzing"),
+        *("--exclude-checks", "negative_data_rejection", "--exclude-path-regex", LEFT_OUT),
+        *("--request-timeout", "20", "--workers", "2", "--no-color", "--no-shrink", "--continue-on-failure"),
+        *("--generation-deterministic", "--report", "json,ndjson", "--report-json-path", str(report)),
+        *("--report-ndjson-path", str(requests)),
+    ]
+    hooks = {"SCHEMATHESIS_HOOKS": "schemathesis_hooks", "PYTHONPATH": str(Path(__file__).parent)}
+    subprocess.run(command, stdout=sys.stderr, check=False, cwd=report.parent, env=os.environ | hooks)
 
 
 def refusals(file: Path) -> set[str]:
