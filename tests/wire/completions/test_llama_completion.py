@@ -232,5 +232,12 @@ def test_what_failed_or_broke_off_is_an_error() -> None:
 def test_the_settings_are_what_was_set() -> None:
     assert settings_of(ChatRequest((), "a", sampling=Sampling(top_k=3), stop=("x",))) == {
         "top_k": 3,
+        "seed": -1,
+        "n_predict": -1,
         "stop": ["x"],
     }
+
+
+def test_the_settings_have_the_names_of_llama_server() -> None:
+    told = settings_of(ChatRequest((), "a", sampling=Sampling(max_tokens=7, seed=3, repetition_penalty=1.1)))
+    assert (told["n_predict"], told["seed"], told["repeat_penalty"]) == (7, 3, 1.1)

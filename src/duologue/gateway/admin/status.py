@@ -66,6 +66,7 @@ def router(
 
     @routes.get("/health", summary="Whether the gateway is running")
     @routes.head("/health", include_in_schema=False)
+    @routes.get("/v1/health", include_in_schema=False)  # as llama-server has it too
     async def health() -> dict[str, Any]:
         """Whether the gateway itself is running, with or without a model."""
         return {"status": "healthy", "version": __version__, "timestamp": time.time()}

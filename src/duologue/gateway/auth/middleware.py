@@ -34,7 +34,7 @@ from duologue.gateway.auth.keys import (
 from duologue.gateway.auth.sessions import LoginSessions
 from duologue.http.error_responses import refuse
 
-OPEN_PATHS = frozenset({"/health", "/ready", "/api/mcp/oauth/callback"})
+OPEN_PATHS = frozenset({"/health", "/v1/health", "/ready", "/api/mcp/oauth/callback"})
 """The callback is open because a browser that returns from another site's sign-in page sends no SameSite cookie; a secret in the
 URL protects that route."""
 LOGIN_PATH = "/api/session"

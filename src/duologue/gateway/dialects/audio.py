@@ -60,6 +60,15 @@ MAX_IGNORED, MAX_IGNORED_NAME = 32, 64
 """Fields that the header names, and characters of a name."""
 
 
+SPOKEN_TYPES = (*sorted(set(TYPES.values()), key=lambda media: media != TYPES["mp3"]), "text/event-stream")
+"""What `/v1/audio/speech` answers with, the default first."""
+WRITTEN_TYPES = (
+    *("application/json", "text/event-stream", "text/plain; charset=utf-8"),
+    *("application/x-subrip; charset=utf-8", "text/vtt; charset=utf-8"),
+)
+"""What transcriptions are answered with."""
+
+
 class AudioLimits(RequestLimits, Protocol):
     """Size limits of a request. Each is a setting, and its error names it."""
 
@@ -80,7 +89,11 @@ def router(
     """The endpoints. `clock` gives seconds since 1970; `models` gives those that are loaded, of which some speak themselves."""
     routes = APIRouter(prefix="/v1", tags=["Speech"])
 
-    @routes.post("/audio/speech", openapi_extra=json_body(SpeechBody, "audio/mpeg"), summary="Speak a text")
+    spoken_as = json_body(
+        SpeechBody, *SPOKEN_TYPES, description="The audio, or with `stream_format` its events."
+    )
+
+    @routes.post("/audio/speech", openapi_extra=spoken_as, summary="Speak a text")
     async def create_speech(request: Request) -> Response:
         """The audio is streamed while it is synthesised; with `stream_format: "sse"` as server-sent events."""
         try:
@@ -108,7 +121,7 @@ def router(
 
     @routes.post(
         "/audio/transcriptions",
-        openapi_extra=form_body(TranscriptionFields),
+        openapi_extra=form_body(TranscriptionFields, *WRITTEN_TYPES),
         summary="Transcribe a recording",
     )
     async def create_transcription(request: Request) -> Response:
@@ -130,7 +143,7 @@ def router(
 
     @routes.post(
         "/audio/translations",
-        openapi_extra=form_body(TranscriptionFields),
+        openapi_extra=form_body(TranscriptionFields, *WRITTEN_TYPES),
         summary="Not supported by any engine",
     )
     async def create_translation(request: Request) -> Response:

@@ -23,8 +23,9 @@ from duologue.wire.completions.text_completion_body import (
     RawPromptFields,
     TokenCount,
     check_results,
-    unkept,
 )
+from duologue.wire.fields.field_schemas import unkept
+from duologue.wire.tokens.server_props import RENAMED
 from duologue.wire.validation import MAX_BIAS, MAX_BIASES, Body, RequestLimits
 
 MAX_EXTRAS = 1000
@@ -233,9 +234,11 @@ def late_failure(body: object) -> bytes:
 
 
 def settings_of(request: ChatRequest) -> dict[str, Any]:
-    """What the request set, by our names."""
-    settings: dict[str, Any] = msgspec.to_builtins(request.sampling)
-    return settings | {"stop": list(request.stop)}
+    """What the request set, by llama-server's names. `n_predict` and `seed` are -1 where it did not set them."""
+    asked: dict[str, Any] = msgspec.to_builtins(request.sampling)
+    settings = {RENAMED.get(name, name): value for name, value in asked.items()}
+    n_predict = settings.get("max_tokens", -1)
+    return {"seed": -1, **settings, "n_predict": n_predict, "stop": list(request.stop)}
 
 
 def _frame(body: object) -> bytes:
