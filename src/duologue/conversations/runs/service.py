@@ -300,6 +300,15 @@ class RunService:
             await active.ended.wait()
         return active.view
 
+    def working_users(self) -> set[str]:
+        """The users of whom a run is under way."""
+        return {run.user for run in self._runs.values()}
+
+    async def stop_work(self, user: str) -> None:
+        """Stop every run of a user who may do nothing any more; what waits to be sent waits for them."""
+        for run in [run for run in self._runs.values() if run.user == user]:
+            run.stop()
+
     async def steer(self, user: str, run: str, message: PendingMessage) -> PendingMessage:
         """Add a message to a run at its next step. Idempotent by the message's id. Raises NotFound, and
         Busy(code="run_ended") for a run that has ended: the message must be sent instead."""

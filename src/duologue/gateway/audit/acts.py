@@ -36,6 +36,7 @@ ACTS: Mapping[tuple[str, str], Act] = {
     ("PATCH", "/api/keys/{id}"): Act("key.change", ("id",), ("label", "limits")),
     ("PATCH", "/api/keys/users/{name}"): Act("user.change", ("name",), ("role", "disabled", "new_name")),
     ("DELETE", "/api/keys/users/{name}/logins"): Act("user.sign_out", ("name",)),
+    ("DELETE", "/api/session/logins/{id}"): Act("user.sign_out", ("id",)),
     ("POST", "/v1/model/load"): Act("model.load", ("name", "model_name"), ("replace", "default", "another")),
     ("POST", "/v1/model/unload"): Act("model.unload", ("name", "worker"), ("drain",)),
     ("PUT", "/api/models/default"): Act("model.default", ("name",)),
