@@ -20,7 +20,23 @@ from duologue.gateway.auth.guessing import GuessGuard
 from duologue.gateway.auth.keys import Keys, read_key, wall_clock
 
 if TYPE_CHECKING:
+    from duologue.conversations.runs.service import RunService
     from duologue.store.database import Database
+
+
+class RunWork:
+    """The replies of the page as work that goes on without a connection. What is pending behind one that is stopped waits for its user."""
+
+    def __init__(self, runs: RunService) -> None:
+        self._runs = runs
+
+    def working_users(self) -> set[str]:
+        return {run.user for run in self._runs.active}
+
+    async def stop_work(self, user: str) -> None:
+        for run in self._runs.active:
+            if run.user == user:
+                run.stop()
 
 
 class Accounts:

@@ -22,7 +22,7 @@ from duologue.decoder import service as decoder
 from duologue.errors import Unavailable
 from duologue.faces.catalogue import LookCatalogue
 from duologue.gateway import tls, web_pictures
-from duologue.gateway.accounts import Accounts
+from duologue.gateway.accounts import Accounts, RunWork
 from duologue.gateway.admin import routes as admin_routes
 from duologue.gateway.admin import status
 from duologue.gateway.admin.metrics import measure_end, measure_turn, rendered, sample, vector_observer
@@ -471,7 +471,7 @@ class Gateway:
             await self.model_service.remember(self.service.stores.durable.remembered_loads)
             await tasks.start(self.recordings.run, self.service.stores.durable.recordings)
             tasks.start_soon(self._repeat_loads)
-            work = (self.service.runs, self.responses, self.batches, self.clips)
+            work = (RunWork(self.service.runs), self.responses, self.batches, self.clips)
             await tasks.start(self.accounts.run, self.service.stores.durable.database, work)
             self.library.use(self.service.stores.durable.custom_voices)
             await tasks.start(self.clips.run)

@@ -50,7 +50,7 @@ class AuditRows:
     async def append(self, rows: Sequence[AuditRow]) -> None:
         """Add rows, in this order."""
         async with self._database.writing() as connection:
-            await connection.execute(insert(audit), [_columns(row) for row in rows])
+            await connection.execute(insert(audit), [columns_of(row) for row in rows])
 
     async def page(
         self, *, before: int = 0, limit: int = 100, actor: str = "", act: str = ""
@@ -83,7 +83,8 @@ class AuditRows:
         return old.rowcount + more.rowcount
 
 
-def _columns(row: AuditRow) -> dict[str, Any]:
+def columns_of(row: AuditRow) -> dict[str, Any]:
+    """A row as the columns of its table, with what is too long cut."""
     details = msgspec.json.encode(row.details).decode()
     columns = msgspec.structs.asdict(row)
     del columns["number"]
