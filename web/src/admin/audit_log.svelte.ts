@@ -77,8 +77,13 @@ export class AuditLog {
 /** The details of a row in one line, such as `role: admin, disabled: true`. */
 export function detailText(details: Readonly<Record<string, unknown>>): string {
   return Object.entries(details)
-    .map(([name, value]) => `${name}: ${shortened(typeof value === "string" ? value : JSON.stringify(value))}`)
+    .map(([name, value]) => `${name}: ${name === "expires" && typeof value === "number" ? dayOf(value) : shortened(typeof value === "string" ? value : JSON.stringify(value))}`)
     .join(", ");
+}
+
+/** When a key ends; 0 is never. */
+function dayOf(moment: number): string {
+  return moment === 0 ? "never" : new Date(moment).toISOString().slice(0, 10);
 }
 
 function shortened(text: string): string {

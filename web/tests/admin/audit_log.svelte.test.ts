@@ -65,6 +65,7 @@ describe("the audit log", () => {
 
   it("has its details in a line, and a file of its rows", () => {
     expect(detailText({ role: "admin", disabled: true, models: ["a"], long: "x".repeat(99) })).toBe(`role: admin, disabled: true, models: ["a"], long: ${"x".repeat(60)}…`);
+    expect(detailText({ expires: 4102444800000 })).toBe("expires: 2100-01-01");
     expect(csvAddress({ actor: "ada b", act: "key." })).toBe("api/admin/audit?actor=ada+b&act=key.&limit=1000&format=csv");
   });
 });

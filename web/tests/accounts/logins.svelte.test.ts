@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { Logins } from "../../src/settings/logins.svelte";
+import { Logins } from "../../src/accounts/logins.svelte";
 import { LoginClient } from "../../src/wire/server/logins";
 
 function made() {
