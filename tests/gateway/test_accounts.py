@@ -21,7 +21,14 @@ IN_HANDLERS = {
     ("PUT", "/api/avatars/{id}"),
 }
 """Routes that ask for an admin inside, or only for some requests."""
-COMING = {("PATCH", "/api/keys/{id}")}
+COMING = {
+    ("PATCH", "/api/keys/{id}"),
+    ("POST", "/api/admin/workers/{name}/drain"),
+    ("DELETE", "/api/admin/workers/{name}/drain"),
+    ("POST", "/api/admin/restart"),
+    ("POST", "/api/admin/drain"),
+    ("DELETE", "/api/admin/drain"),
+}
 """Names of routes that are not there yet."""
 
 

@@ -27,13 +27,21 @@ class Act(NamedTuple):
 
 
 _MODEL = ("model", "name")
+_LIMITS = (
+    "concurrent",
+    "requests_per_minute",
+    "tokens_per_minute",
+    "tokens_per_day",
+    "models",
+    "weight",
+)
 _UPSTREAM = ("url", "kind", "models", "enabled")
 
 ACTS: Mapping[tuple[str, str], Act] = {
-    ("POST", "/api/keys"): Act("key.create", ("name",), ("role", "label", "expires", "limits")),
+    ("POST", "/api/keys"): Act("key.create", ("name",), ("role", "label", "expires")),
     ("DELETE", "/api/keys/{id}"): Act("key.revoke", ("id",)),
     ("POST", "/api/keys/{id}/reset"): Act("key.reset", ("id",), ("expires",)),
-    ("PATCH", "/api/keys/{id}"): Act("key.change", ("id",), ("label", "limits")),
+    ("PATCH", "/api/keys/{id}"): Act("key.change", ("id",), _LIMITS),
     ("PATCH", "/api/keys/users/{name}"): Act("user.change", ("name",), ("role", "disabled", "new_name")),
     ("DELETE", "/api/keys/users/{name}/logins"): Act("user.sign_out", ("name",)),
     ("DELETE", "/api/session/logins/{id}"): Act("user.sign_out", ("id",)),
@@ -50,6 +58,11 @@ ACTS: Mapping[tuple[str, str], Act] = {
     ("POST", "/api/voice/packs/{name}"): Act("voice_pack.use", ("name",)),
     ("DELETE", "/api/voice/packs/{name}"): Act("voice_pack.delete", ("name",)),
     ("POST", "/api/admin/workers/{name}/restart"): Act("worker.restart", ("name",)),
+    ("POST", "/api/admin/workers/{name}/drain"): Act("worker.drain", ("name",)),
+    ("DELETE", "/api/admin/workers/{name}/drain"): Act("worker.drain_end", ("name",)),
+    ("POST", "/api/admin/restart"): Act("worker.replace_all"),
+    ("POST", "/api/admin/drain"): Act("server.drain"),
+    ("DELETE", "/api/admin/drain"): Act("server.drain_end"),
     ("PUT", "/api/admin/apps"): Act("app.switch", ("app_id", "id"), ("enabled",)),
     ("PUT", "/api/admin/apps/{app_id}"): Act("app.switch", ("app_id",), ("enabled",)),
     ("POST", "/api/upstreams"): Act("upstream.connect", ("name", "url"), _UPSTREAM),
