@@ -240,7 +240,7 @@ async def test_a_disabled_user_is_cut_off_and_their_reply_stops_with_its_text_ke
         assert await code(talk.events(run)) in ("unauthorized", "connection_lost")
         assert await code(talk.load()) == "unauthorized"
         with anyio.fail_after(20):
-            while (await admin.api("GET", "/status"))["running_tasks"]:
+            while (await admin.api("GET", "/status"))["running_tasks"]:  # noqa: ASYNC110 (a client is not told)
                 await anyio.sleep(0.05)
         await admin.api("PATCH", "/api/keys/users/mia", {"disabled": False})
         assert (await mia.api("GET", f"/api/runs/{run}"))["outcome"] == "stopped"
@@ -266,7 +266,7 @@ async def test_without_a_valid_key_left_the_work_of_a_user_stops(shared):
     async with Client(server.url, key_of("kim", server.data)) as kim:
         await known(kim)
         with anyio.fail_after(20):
-            while (await kim.api("GET", f"/api/runs/{run}")).get("outcome") is None:
+            while (await kim.api("GET", f"/api/runs/{run}")).get("outcome") is None:  # noqa: ASYNC110 (nor here)
                 await anyio.sleep(0.05)
         assert (await kim.api("GET", f"/api/runs/{run}"))["outcome"] == "stopped"
 

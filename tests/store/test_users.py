@@ -6,8 +6,9 @@ import pytest
 
 from duologue.errors import BadRequest, NotFound, TooLarge
 from duologue.store import users as users_file
+from duologue.store.accounts.names import checked_name
 from duologue.store.database import Database
-from duologue.store.users import LOCAL, Users, checked_name, closed, digest_of
+from duologue.store.users import LOCAL, Users, closed, digest_of
 
 pytestmark = pytest.mark.anyio
 

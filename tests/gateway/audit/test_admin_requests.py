@@ -10,16 +10,19 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel
 from starlette.middleware import Middleware
 
+from duologue.config.sections.audit import AuditSettings
 from duologue.errors import NotFound, Problem
 from duologue.gateway.audit.admin_requests import ATTEMPT_SECONDS, ATTEMPTS, AdminRequests
+from duologue.gateway.audit.audit_log import AuditLog
 from duologue.gateway.auth.middleware import admin, keyed_admin
 from duologue.gateway.middleware.admin_act import note
 
 pytestmark = pytest.mark.anyio
 
 
-class Recorded:
+class Recorded(AuditLog):
     def __init__(self):
+        super().__init__(AuditSettings(), lambda: 0)
         self.rows = []
 
     async def record(self, actor, act, target="", *, outcome="done", details=None):
@@ -190,8 +193,15 @@ async def test_an_act_whose_request_was_cancelled_is_recorded(house):
         gate.set()
         await anyio.sleep_forever()
 
+    async def never():
+        await anyio.sleep_forever()
+        return {}
+
+    async def nowhere(message):
+        raise AssertionError(message)
+
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(AdminRequests(waits, house.audit), scope, None, None)
+        tasks.start_soon(AdminRequests(waits, house.audit), scope, never, nowhere)
         await gate.wait()
         tasks.cancel_scope.cancel()
     assert house.audit.rows[0][3:] == ("failed", {"status": 500})
