@@ -19,6 +19,7 @@ import typer
 from duologue import __version__
 from duologue.cli import Config, Data, avatar, backup, keys, models
 from duologue.cli import voice as voice_commands
+from duologue.cli.accounts import audit, users
 from duologue.errors import BadRequest, Problem
 
 if TYPE_CHECKING:
@@ -410,6 +411,8 @@ app.command()(voice_commands.clip)
 app.command()(models.setup)
 app.add_typer(models.models)
 app.add_typer(keys.keys)
+app.add_typer(users.users)
+app.command()(audit.audit)
 app.add_typer(avatar.avatars)
 app.command()(backup.backup)
 

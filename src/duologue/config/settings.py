@@ -17,6 +17,7 @@ from duologue.config.device import Copies, Device
 from duologue.config.field_types import BasePath, HttpUrl, Positive, Seconds, UserPath
 from duologue.config.model_preset import PresetSettings
 from duologue.config.section import Section
+from duologue.config.sections.audit import AuditSettings
 from duologue.config.sections.backups import BackupSettings as BackupSettings
 from duologue.config.sections.batches import BatchSettings, FileSettings
 from duologue.config.sections.compat import CompatSettings
@@ -420,6 +421,7 @@ class Settings(EngineSettings):
     responses: ResponseSettings = ResponseSettings()
     files: FileSettings = FileSettings()
     batches: BatchSettings = BatchSettings()
+    audit: AuditSettings = AuditSettings()
     mcp: Mcp = Mcp()
     tools: Tools = Tools()
     tls: Tls = Tls()

@@ -22,6 +22,7 @@ from duologue.decoder import service as decoder
 from duologue.errors import Unavailable
 from duologue.faces.catalogue import LookCatalogue
 from duologue.gateway import tls, web_pictures
+from duologue.gateway.accounts import Accounts, RunWork
 from duologue.gateway.admin import routes as admin_routes
 from duologue.gateway.admin import status
 from duologue.gateway.admin.metrics import measure_end, measure_turn, rendered, sample, vector_observer
@@ -30,9 +31,8 @@ from duologue.gateway.anthropic import anthropic_messages, anthropic_models
 from duologue.gateway.apps import app_routes
 from duologue.gateway.apps.app_registry import AppRegistry
 from duologue.gateway.apps.modes import Abilities
-from duologue.gateway.auth import key_routes, middleware, sessions
-from duologue.gateway.auth.guessing import GuessGuard
-from duologue.gateway.auth.keys import Keys, read_key, wall_clock
+from duologue.gateway.auth import middleware
+from duologue.gateway.auth.keys import wall_clock
 from duologue.gateway.avatars import avatar_routes, clip_routes
 from duologue.gateway.avatars.clip_service import ClipService
 from duologue.gateway.avatars.library import AvatarLibrary
@@ -126,11 +126,10 @@ class Gateway:
         restarts: GatewayRestarts | None = None,
         list_cards: ListCards = tuple,
     ) -> None:
-        is_remote = not all(middleware.is_loopback(host) for host in settings.compat.hosts(settings.host))
         self.settings = settings
         self._restarts = restarts or GatewayRestarts()
-        self.keys = Keys(read_key(_key(settings), settings.key_file), always=is_remote)
-        self.guessing = GuessGuard()
+        self.accounts = Accounts(settings)
+        self.keys, self.guessing = self.accounts.keys, self.accounts.guessing
         self.ledger = ByteLedger(settings.limits.in_flight_mb * MEGABYTE)
         self.static_page = StaticPage(FOLDER if settings.ui.enabled else None)
         self.startup_messages = StartupMessages(settings, announce)
@@ -347,10 +346,7 @@ class Gateway:
         return responses, conversation_routes.router(self.responses, limits)
 
     def _application(self) -> FastAPI:
-        settings, keys, page = self.settings, self.keys, self.static_page
-        logins = sessions.LoginSessions(keys)
-        guessing = self.guessing
-        cookie = middleware.cookie_name(settings.port)
+        settings, accounts, page = self.settings, self.accounts, self.static_page
         app = FastAPI(
             title="Duologue",
             version=__version__,
@@ -364,13 +360,14 @@ class Gateway:
             middleware=[
                 Middleware(
                     middleware.Authentication,
-                    keys,
-                    logins,
-                    cookie=cookie,
+                    accounts.keys,
+                    accounts.logins,
+                    cookie=accounts.cookie,
                     open_files=page.paths | {tls.CA_PATH},
                     login_page=page.login if settings.ui.enabled else None,
-                    guessing=guessing,
+                    guessing=accounts.guessing,
                 ),
+                accounts.recording(),
                 Middleware(StreamLimit, settings.limits.sockets_per_user),
                 Middleware(BytesInFlight, self.ledger, streamed=["/api/blobs", "/api/import", "/v1/files"]),
                 Middleware(MessageLimit, message_limits(settings)),
@@ -378,8 +375,8 @@ class Gateway:
             ],
             exception_handlers=exception_handlers(),
         )
-        app.include_router(sessions.router(keys, logins, cookie=cookie, now=wall_clock, guessing=guessing))
-        app.include_router(key_routes.router(keys))
+        for router in accounts.routes():
+            app.include_router(router)
         self._include_routers(app)
         app.router.default = page
         describe_completely(app, ThreadLane(1).run)
@@ -445,7 +442,6 @@ class Gateway:
         """Run everything behind `app`. Raises StartFailed, within an exception group, when the database cannot be used."""
         from duologue.conversations import service as conversations
         from duologue.conversations.api import router
-        from duologue.store.users import Users
 
         async with AsyncExitStack() as stack:
             stack.callback(decoder.close)
@@ -475,7 +471,8 @@ class Gateway:
             await self.model_service.remember(self.service.stores.durable.remembered_loads)
             await tasks.start(self.recordings.run, self.service.stores.durable.recordings)
             tasks.start_soon(self._repeat_loads)
-            await self.keys.use(Users(self.service.stores.durable.database, wall_clock))
+            work = (RunWork(self.service.runs), self.responses, self.batches, self.clips)
+            await tasks.start(self.accounts.run, self.service.stores.durable.database, work)
             self.library.use(self.service.stores.durable.custom_voices)
             await tasks.start(self.clips.run)
             self.avatars.use(self.service.stores.durable.avatars)
@@ -492,7 +489,3 @@ class Gateway:
             tasks.start_soon(watch_loop, telemetry.metrics().loop_stalled)
             yield
             await self.keys.note_used()
-
-
-def _key(settings: Settings) -> str | None:
-    return settings.key.get_secret_value() if settings.key else None

@@ -100,6 +100,11 @@ class BatchRun:
             self._scope.cancel()
         await self._become("cancelling")
 
+    def end_requests(self) -> None:
+        """End what runs of it, because its owner may do nothing any more: `role_of` says so from now on. What is complete is kept."""
+        if self.batch.status == "in_progress" and self._scope is not None:
+            self._scope.cancel()
+
     # ---- its input
 
     async def _validate(self) -> bool:
@@ -151,7 +156,8 @@ class BatchRun:
                         await tasks.start(self._answer, request)
         if self._failure is not None:
             raise self._failure
-        if self.batch.status == "in_progress" and self._scope.cancelled_caught:
+        has_access = self._role_of(self.batch.user) is not None
+        if self.batch.status == "in_progress" and self._scope.cancelled_caught and has_access:
             await self._expire()
 
     async def _answer(
