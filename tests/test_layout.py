@@ -27,6 +27,7 @@ COMMANDS = ("main", "avatar", "backup", "keys", "models", "voice")
 
 GROUND = {"values", "errors"}
 SHELL = GROUND | {"config", "telemetry", "notifier", "threads"}
+TRACED = SHELL | {"tracing"}
 PROGRAM = "anything: it puts the programs together"
 
 # room -> the rooms it may import besides itself
@@ -39,6 +40,7 @@ MAY_IMPORT: dict[str, set[str] | str] = {
     "faces": GROUND,
     "config": GROUND,
     "telemetry": GROUND,
+    "tracing": GROUND,
     "notifier": set(),
     "caller": set(),
     "process_limits": set(),
@@ -63,15 +65,15 @@ MAY_IMPORT: dict[str, set[str] | str] = {
         "resampler",
         "request_parsing",
     },
-    "sessions": SHELL | {"text", "turns", "engines", "resampler", "fair_lane"},
-    "worker": SHELL | {"stall_watch", "text", "turns", "engines", "sessions", "wire", "models"},
+    "sessions": TRACED | {"text", "turns", "engines", "resampler", "fair_lane"},
+    "worker": TRACED | {"stall_watch", "text", "turns", "engines", "sessions", "wire", "models"},
     "store": SHELL,
     "decoder": SHELL | {"fair_lane", "process_limits", "landlock"},
     "reply_parsing": GROUND | {"decoder", "text"},
     "media": SHELL | {"resampler", "decoder"},
     "tools": SHELL | {"process_limits", "public_address", "decoder"},
-    "conversations": SHELL | {"fair_lane", "wire", "http", "store", "decoder", "media", "tools"},
-    "gateway": SHELL
+    "conversations": TRACED | {"fair_lane", "wire", "http", "store", "decoder", "media", "tools"},
+    "gateway": TRACED
     | {
         "caller",
         "fair_lane",
@@ -127,7 +129,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
             "upstreams",
             "workers",
         },
-        "admin": {"apps", "auth", "middleware", "models", "scheduling", "speech", "workers"},
+        "admin": {"apps", "auth", "help", "middleware", "models", "scheduling", "speech", "workers"},
         "apps": {"auth"},
         "avatars": {"speech"},
         "presets": {"speech"},
@@ -270,6 +272,7 @@ PURE = (
     "gateway/recordings/timeline.py",
     "gateway/scheduling/eta.py",
     "gateway/scheduling/prefix_digest.py",
+    "gateway/admin/load_metrics.py",
     "gateway/admin/metrics_history.py",
     "gateway/models/transfer_rate.py",
     "gateway/models/requested/load_rules.py",
@@ -282,6 +285,8 @@ PURE = (
     "sessions/omni/native_reply.py",
     "sessions/omni/units.py",
     "worker/state.py",
+    "tracing/attributes.py",
+    "tracing/trace_context.py",
     "supervisor/restart_policy.py",
     "conversations/history/tree.py",
     "conversations/agent/loop.py",
@@ -401,6 +406,7 @@ HEAVY: dict[str, tuple[str, ...]] = {
     "alembic": ("store/",),
     "mcp": ("tools/",),
     "openai": (),
+    "opentelemetry": ("tracing/opentelemetry_export.py",),
     # The workshop of the bundled model: its weights file is all that the server takes from it.
     "duologue_mini": (),
 }

@@ -83,7 +83,9 @@ class PlayedPool(StandIn):
 
 async def everything(pool, **more):
     seen = []
-    relay = Generator(pool, clock=iter([0.0, 2.0]).__next__, observe=lambda kind, event: seen.append(event))
+    relay = Generator(
+        pool, clock=iter([0.0, 2.0]).__next__, observe=lambda model, kind, event: seen.append(event)
+    )
     events = []
     async with relay(REQUEST, request_id="r", **more) as batches:
         async for batch in batches:
@@ -156,7 +158,7 @@ async def test_the_tokens_of_a_reply_are_told_as_they_come_and_the_rest_at_its_e
 
 async def test_a_reply_that_was_left_is_told_as_cancelled_once():
     seen = []
-    relay = Generator(PlayedPool(PlayedLease(slots=1)), observe=lambda kind, event: seen.append(event))
+    relay = Generator(PlayedPool(PlayedLease(slots=1)), observe=lambda model, kind, event: seen.append(event))
     async with relay(REQUEST, count=2) as batches:
         await anext(batches)
         await anext(batches)
@@ -164,7 +166,7 @@ async def test_a_reply_that_was_left_is_told_as_cancelled_once():
     seen.clear()
     lease = PlayedLease(slots=1)
     lease.says = [[(0, TextDelta("a"))]]
-    async with Generator(PlayedPool(lease), observe=lambda kind, event: seen.append(event))(
+    async with Generator(PlayedPool(lease), observe=lambda model, kind, event: seen.append(event))(
         REQUEST
     ) as batches:
         await anext(batches)
@@ -218,7 +220,7 @@ async def test_a_prompt_is_read_ahead_into_the_slot_its_reply_will_prefer_and_no
     lease = PlayedLease(slots=1)
     pool = Slots(lease)
     seen = []
-    await Generator(pool, observe=lambda kind, event: seen.append(event)).ahead(AHEAD, "ada")
+    await Generator(pool, observe=lambda model, kind, event: seen.append(event)).ahead(AHEAD, "ada")
     assert len(lease.begun) == 1
     assert pool.returned == 1
     [asked] = pool.asked
@@ -314,7 +316,7 @@ async def test_a_request_that_no_thread_digests_is_told_so(monkeypatch):
     seen = []
     pool = PlayedPool(PlayedLease())
     pool.cards = lambda: [ModelCard("m", "scripted", 100, verbs=("prefill",))]
-    generate = Generator(pool, observe=lambda kind, event: seen.append(event.code))
+    generate = Generator(pool, observe=lambda model, kind, event: seen.append(event.code))
     async with generate(REQUEST) as batches:
         events = [event async for batch in batches for _, event in batch]
     assert [(event.code, event.message) for event in events] == [("busy", "No thread.")]

@@ -35,7 +35,7 @@ AHEAD = "ahead"
 
 
 class Generator:
-    """`generate` over a pool. `observe` is called for every choice that ends, cancelled ones too. `wrote` counts tokens of
+    """`generate` over a pool. `observe` is called with the model and the kind for every choice that ends, cancelled ones too. `wrote` counts tokens of
     replies: one for each piece as it comes, and at the end the difference to the real number."""
 
     def __init__(
@@ -43,7 +43,7 @@ class Generator:
         pool: Pool,
         *,
         clock: Callable[[], float] = time.monotonic,
-        observe: Callable[[str, Done | Failed], None] = lambda kind, event: None,
+        observe: Callable[[str, str, Done | Failed], None] = lambda model, kind, event: None,
         wrote: Callable[[int], None] = lambda tokens: None,
     ) -> None:
         self._pool = pool
@@ -67,7 +67,7 @@ class Generator:
         try:
             opening, chain = await parsing(size(request), digests, request, user=user)
         except Busy as busy:
-            yield self._refused(kind, busy)
+            yield self._refused(request.model, kind, busy)
             return
         with (
             self._pool.lease(
@@ -95,7 +95,7 @@ class Generator:
                         self._cancel_prefills()
                     yield [(0, Queued(lease.ticket, place.position, place.wait, place.length))]
         except Problem as problem:
-            async for batch in self._refused(kind, problem):
+            async for batch in self._refused(request.model, kind, problem):
                 yield batch
             return
         waited = (self._clock() - start) * 1000
@@ -114,7 +114,7 @@ class Generator:
                     if isinstance(event, Done | Failed):
                         event = _with_wait(event, waited)
                         batch[index] = (choice, event)
-                        self._ended(kind, event, running.pop(choice, 0))
+                        self._ended(request.model, kind, event, running.pop(choice, 0))
                     elif isinstance(event, TextDelta | ReasoningDelta | ToolCallDelta):
                         running[choice] += 1
                         pieces += 1
@@ -124,11 +124,11 @@ class Generator:
                     yield batch
         finally:
             for _ in running:
-                self._observe(kind, Done("cancelled"))
+                self._observe(request.model, kind, Done("cancelled"))
 
-    async def _refused(self, kind: str, problem: Problem) -> AsyncGenerator[Batch]:
+    async def _refused(self, model: str, kind: str, problem: Problem) -> AsyncGenerator[Batch]:
         failed = Failed(problem.code, problem.message, problem.status, problem.param, problem.retry_after)
-        self._observe(kind, failed)
+        self._observe(model, kind, failed)
         yield [(0, failed)]
 
     async def ahead(self, request: ChatRequest, user: str) -> None:
@@ -161,11 +161,11 @@ class Generator:
         for scope in self._prefills:
             scope.cancel()
 
-    def _ended(self, kind: str, event: Done | Failed, counted: int) -> None:
+    def _ended(self, model: str, kind: str, event: Done | Failed, counted: int) -> None:
         """A choice ended, of which `counted` tokens were counted as they came."""
         if isinstance(event, Done):
             self._wrote(event.usage.output - counted)
-        self._observe(kind, event)
+        self._observe(model, kind, event)
 
 
 def _begin(lease: Lease, choices: deque[int], request: ChatRequest, request_id: str) -> list[int]:

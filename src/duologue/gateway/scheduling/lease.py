@@ -13,6 +13,7 @@ from duologue.errors import Problem, QueueFull, Unavailable
 from duologue.gateway.scheduling.scheduler import Command, Granted, Moved, Refused
 from duologue.gateway.workers.connection import Item, LeaseInbox, Stream, Work, WorkerConnection
 from duologue.notifier import Notifier
+from duologue.tracing import attributes, spans
 from duologue.values.call_events import CallControl
 
 
@@ -52,14 +53,23 @@ class Lease:
 
         Raises QueueFull or Unavailable when they never will be.
         """
-        while self._granted is None:
-            if self._refusal is not None:
-                raise self._refusal
-            if self._place is not None:
-                place, self._place = self._place, None
-                yield place
-                continue
-            await self._notifier.wait()
+        waiting = spans.start("queue wait")
+        try:
+            while self._granted is None:
+                if self._refusal is not None:
+                    raise self._refusal
+                if self._place is not None:
+                    place, self._place = self._place, None
+                    if waiting.recording:
+                        waiting.set({attributes.QUEUE_POSITION: place.position})
+                    yield place
+                    continue
+                await self._notifier.wait()
+        except BaseException as error:
+            spans.record_end(waiting, error)
+            raise
+        finally:
+            waiting.end()
 
     @property
     def idle(self) -> int:
