@@ -7,13 +7,17 @@ from collections.abc import Callable, Iterator
 import httpx
 import pytest
 from tests.e2e.conftest import Server
+from tests.support.conversation_client import ConversationClient, tool_call_script
 from tests.support.trace_receiver import TraceReceiver, receiving
+
+from duologue.client.http import Client
 
 pytest.importorskip("opentelemetry.exporter.otlp.proto.http", reason="the extra `tracing` is not installed")
 pytestmark = pytest.mark.system
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 SECRET = "the-word-that-nobody-may-see"
+NUMBER = "918273645546372819"
 
 
 @pytest.fixture(scope="module")
@@ -81,8 +85,10 @@ def test_a_client_that_samples_nothing_is_not_traced(server: Server, collector: 
     marker = "22f92f3577b34da6a3ce929d0e0e4736"
     chat(server, "/say hello", {"traceparent": f"00-{marker}-00f067aa0ba902b7-01"})
     spans = collector.wait_for(
-        lambda spans: {"worker chat", "POST /v1/chat/completions"}
-        <= {span.name for span in spans if span.trace == marker}
+        lambda spans: (
+            {"worker chat", "POST /v1/chat/completions"}
+            <= {span.name for span in spans if span.trace == marker}
+        )
     )
     assert not [span for span in spans if span.trace == unsampled]
 
@@ -95,7 +101,9 @@ def test_loading_a_model_is_a_trace_and_probes_are_none(server: Server, collecto
     load = spans["load model"]
     assert (load.parent, load.process) == ("", "worker_0")
     assert load.attributes["duologue.engine"] == "scripted"
-    assert not [span for span in collector.spans if span.name in ("GET /health", "GET /ready", "GET /metrics")]
+    assert not [
+        span for span in collector.spans if span.name in ("GET /health", "GET /ready", "GET /metrics")
+    ]
 
 
 def test_a_request_that_fails_says_by_which_code(server: Server, collector: TraceReceiver):
@@ -108,24 +116,29 @@ def test_a_request_that_fails_says_by_which_code(server: Server, collector: Trac
     assert not refused.error
 
 
-def test_a_tool_that_a_reply_calls_has_its_span(server: Server, collector: TraceReceiver):
-    with httpx.Client(base_url=server.url, timeout=60) as client:
-        conversation = client.post("/api/conversations", json={}).json()["id"]
-        client.post(
-            f"/api/conversations/{conversation}/runs",
-            json={
-                "content": [{"type": "text", "text": '/tool clock__clock {}'}],
-                "options": {"tools": ["clock"]},
-            },
+@pytest.mark.anyio
+async def test_a_tool_that_a_reply_calls_has_its_span(server: Server, collector: TraceReceiver):
+    async with Client(server.url) as client:
+        talk = await ConversationClient.begin(client, options={"max_turns": 1})
+        script = tool_call_script({"name": "calculator", "arguments": {"expression": f"6*7+0*{NUMBER}"}})
+        await talk.events(await talk.say(script))
+    tool = collector.named("execute_tool calculator")["execute_tool calculator"]
+    assert tool.attributes["gen_ai.operation.name"] == "execute_tool"
+    assert tool.attributes["gen_ai.tool.type"] == "function"
+    assert not tool.error
+    spans = collector.wait_for(
+        lambda spans: (
+            {"worker chat", "queue wait", "POST /api/conversations/{id}/runs"}
+            <= {span.name for span in spans if span.trace == tool.trace}
         )
-    spans = collector.wait_for(lambda spans: any(span.name.startswith("execute_tool") for span in spans))
-    call = next(span for span in spans if span.name.startswith("execute_tool"))
-    assert call.attributes["gen_ai.operation.name"] == "execute_tool"
-    assert call.attributes["gen_ai.tool.type"] == "function"
-    assert {span.name for span in spans if span.trace == call.trace} >= {"worker chat", "queue wait"}
+    )
+    assert NUMBER.encode() not in collector.raw
+    assert [span.name for span in spans if span.span == tool.parent] == ["POST /api/conversations/{id}/runs"]
 
 
-def test_a_clients_trace_is_ignored_unless_it_is_trusted(serve: Callable[..., Server], collector: TraceReceiver):
+def test_a_clients_trace_is_ignored_unless_it_is_trusted(
+    serve: Callable[..., Server], collector: TraceReceiver
+):
     server = serve(
         "--engine",
         "scripted",
@@ -137,8 +150,10 @@ def test_a_clients_trace_is_ignored_unless_it_is_trusted(serve: Callable[..., Se
     chat(server, "/say hello", {"traceparent": f"00-{foreign}-00f067aa0ba902b7-01"})
     server.stop()
     spans = collector.wait_for(
-        lambda spans: {"worker chat", "POST /v1/chat/completions"}
-        <= {span.name for span in spans if span.service == "by-environment"}
+        lambda spans: (
+            {"worker chat", "POST /v1/chat/completions"}
+            <= {span.name for span in spans if span.service == "by-environment"}
+        )
     )
     assert not [span for span in spans if span.trace == foreign]
     assert collector.paths == {"/v1/traces"}

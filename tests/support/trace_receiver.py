@@ -38,7 +38,9 @@ class TraceReceiver:
         self.raw = b""
         self.news = threading.Condition()
 
-    def wait_for(self, true: Callable[[list[ReceivedSpan]], bool], seconds: float = 60.0) -> list[ReceivedSpan]:
+    def wait_for(
+        self, true: Callable[[list[ReceivedSpan]], bool], seconds: float = 60.0
+    ) -> list[ReceivedSpan]:
         """The spans, once this is true of them."""
         with self.news:
             met = self.news.wait_for(lambda: true(self.spans), seconds)

@@ -19,8 +19,8 @@ from duologue.tracing.spans import (
     ERROR_TYPE,
     Attributes,
     Kind,
-    Span,
     TraceSettings,
+    TraceSpan,
     shortened,
     unsampled,
 )
@@ -56,11 +56,13 @@ def tracer_of(settings: TraceSettings, exporter: SpanExporter | None = None) -> 
 
 
 class OpenTelemetryTracer:
-    """Makes spans with the SDK. One in a process."""
+    """Makes spans with the SDK. One in a process. `at_once`: each span is sent when it ends, in the thread that ends it."""
 
-    def __init__(self, settings: TraceSettings, exporter: SpanExporter | None = None) -> None:
+    def __init__(
+        self, settings: TraceSettings, exporter: SpanExporter | None = None, *, at_once: bool = False
+    ) -> None:
         from opentelemetry.sdk.trace import TracerProvider
-        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
         from opentelemetry.trace import SpanKind
 
         self._exporter = _counting(exporter or _http_exporter(settings.endpoint))
@@ -68,7 +70,11 @@ class OpenTelemetryTracer:
             sampler=_sampler(settings.ratio), resource=_resource(settings), shutdown_on_exit=False
         )
         delay = None if "OTEL_BSP_SCHEDULE_DELAY" in os.environ else DELAY_MS
-        provider.add_span_processor(BatchSpanProcessor(self._exporter, schedule_delay_millis=delay))
+        provider.add_span_processor(
+            SimpleSpanProcessor(self._exporter)
+            if at_once
+            else BatchSpanProcessor(self._exporter, schedule_delay_millis=delay)
+        )
         self._tracer = provider.get_tracer("duologue", __version__)
         self._kinds: dict[Kind, SpanKind] = {
             "internal": SpanKind.INTERNAL,
@@ -82,8 +88,8 @@ class OpenTelemetryTracer:
         return self.ended - int(self._exporter.handled)
 
     def start(
-        self, name: str, kind: Kind, above: Span | None, remote: str, attributes: Attributes | None
-    ) -> Span:
+        self, name: str, kind: Kind, above: TraceSpan | None, remote: str, attributes: Attributes | None
+    ) -> TraceSpan:
         from opentelemetry.context import Context
         from opentelemetry.trace import set_span_in_context
 

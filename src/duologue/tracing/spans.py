@@ -28,7 +28,7 @@ LOOK_EVERY = 0.02
 """Seconds between two looks whether all spans have been sent."""
 
 
-class Span(Protocol):
+class TraceSpan(Protocol):
     """One span. Ending it twice, or changing it after its end, is without effect."""
 
     @property
@@ -56,8 +56,8 @@ class Tracer(Protocol):
     """Makes spans and sends them."""
 
     def start(
-        self, name: str, kind: Kind, above: Span | None, remote: str, attributes: Attributes | None
-    ) -> Span:
+        self, name: str, kind: Kind, above: TraceSpan | None, remote: str, attributes: Attributes | None
+    ) -> TraceSpan:
         """A span below `above`, or below the span of another process (`remote`, a traceparent), or the first of a new trace."""
         ...
 
@@ -99,13 +99,13 @@ class _NoSpan:
         pass
 
 
-def unsampled(traceparent: str) -> Span:
+def unsampled(traceparent: str) -> TraceSpan:
     """A span that is not recorded, of a trace that is passed on."""
     return _NoSpan(traceparent)
 
 
-NO_SPAN: Span = _NoSpan()
-_current: ContextVar[Span] = ContextVar("current_span", default=NO_SPAN)
+NO_SPAN: TraceSpan = _NoSpan()
+_current: ContextVar[TraceSpan] = ContextVar("current_span", default=NO_SPAN)
 _tracer: Tracer | None = None
 _settings: TraceSettings | None = None
 
@@ -128,7 +128,7 @@ def settings_for(process: str) -> TraceSettings | None:
     return TraceSettings(_settings.endpoint, _settings.ratio, _settings.service, process)
 
 
-def current() -> Span:
+def current() -> TraceSpan:
     """The span that the running task is in."""
     return _current.get()
 
@@ -145,7 +145,7 @@ def leave() -> None:
 
 def start(
     name: str, *, kind: Kind = "internal", attributes: Attributes | None = None, remote: str = ""
-) -> Span:
+) -> TraceSpan:
     """Begin a span below the current one; with `remote` below that of another process. It does not become the current one."""
     if _tracer is None:
         return NO_SPAN
@@ -178,11 +178,11 @@ class EnteredSpan:
 
     __slots__ = ("_before", "_span")
 
-    def __init__(self, span: Span) -> None:
+    def __init__(self, span: TraceSpan) -> None:
         self._span = span
-        self._before: Span = NO_SPAN
+        self._before: TraceSpan = NO_SPAN
 
-    def __enter__(self) -> Span:
+    def __enter__(self) -> TraceSpan:
         if self._span is not NO_SPAN:
             self._before = _current.get()
             _current.set(self._span)
@@ -204,7 +204,7 @@ class EnteredSpan:
 NOT_ENTERED = EnteredSpan(NO_SPAN)
 
 
-def record_end(span: Span, error: BaseException) -> None:
+def record_end(span: TraceSpan, error: BaseException) -> None:
     """Note how the work of a span was ended by an exception."""
     if not isinstance(error, Exception):
         span.set({OUTCOME: "cancelled"})

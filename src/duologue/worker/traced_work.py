@@ -85,7 +85,7 @@ def _place(worker: str, message: Begin | Open) -> dict[str, spans.Value]:
 
 
 @contextmanager
-def watched(emit: Emit, span: spans.Span) -> Iterator[Emit]:
+def watched(emit: Emit, span: spans.TraceSpan) -> Iterator[Emit]:
     """`emit`, with a span for reading the prompt and one for writing, and the end of the reply in its own; they end with the block at
     the latest. `emit` itself where nobody records it."""
     if not span.recording:
@@ -101,9 +101,9 @@ def watched(emit: Emit, span: spans.Span) -> Iterator[Emit]:
 class _StageSpans:
     """From `Started` to `Prefilled` the prompt is read, from there to the end the reply is written."""
 
-    def __init__(self, emit: Emit, span: spans.Span) -> None:
+    def __init__(self, emit: Emit, span: spans.TraceSpan) -> None:
         self._emit, self._span = emit, span
-        self._stage: spans.Span | None = None
+        self._stage: spans.TraceSpan | None = None
 
     async def __call__(self, event: Event) -> None:
         # Most events are pieces of text, and pass.

@@ -51,7 +51,7 @@ class TracedRequests:
         return values[0] if len(values) == 1 else ""
 
 
-def _describe(span: spans.Span, scope: Scope, method: str, status: int) -> None:
+def _describe(span: spans.TraceSpan, scope: Scope, method: str, status: int) -> None:
     # The template alone: a path may have names that people gave.
     route = getattr(scope.get("route"), "path", None) or "other"
     state = scope.get("state", {})

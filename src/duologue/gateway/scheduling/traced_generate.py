@@ -46,7 +46,7 @@ class TracedGenerate:
                     yield watched
 
 
-async def _watched(batches: AsyncIterator[Batch], span: spans.Span) -> AsyncGenerator[Batch]:
+async def _watched(batches: AsyncIterator[Batch], span: spans.TraceSpan) -> AsyncGenerator[Batch]:
     """The batches, while the span learns of the model and the end."""
     async for batch in batches:
         for _, event in batch:
