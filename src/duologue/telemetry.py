@@ -289,6 +289,12 @@ class Metrics:
         cause = cause if cause in RESTART_CAUSES else OTHER
         self._restarts.labels(self._workers(worker), self.models(model), cause).inc()
 
+    def worker_seen(self, worker: str, model: str) -> None:
+        """There is this worker: what an alert looks for is 0 from now on, because a series that begins at 1 has not increased."""
+        worker, model = self._workers(worker), self.models(model)
+        self._restarts.labels(worker, model, "crash")
+        self._loads.labels(model, "failed")
+
     def model_loaded(self, model: str, seconds: float) -> None:
         """A worker has loaded its model, which took so long from the start of its process."""
         self._loads.labels(self.models(model), "done").inc()

@@ -52,6 +52,12 @@ def test_a_worker_that_is_gone_was_unloaded(own):
     assert 'duologue_model_unloads_total{cause="idle",model="m"} 1.0' in told(own)
 
 
+def test_what_alerts_look_for_is_zero_from_the_beginning(own):
+    LoadMetrics().update([worker("offline")], 0.0)
+    assert 'duologue_worker_restarts_total{cause="crash",model="m",worker="w"} 0.0' in told(own)
+    assert 'duologue_model_loads_total{model="m",outcome="failed"} 0.0' in told(own)
+
+
 def test_a_label_is_the_models_own_name_once_it_is_known_or_that_of_its_server():
     known = WorkerStatus("w", "file.gguf", "llama", "cpu", card=ModelCard("qwen", "llama", 0))
     assert known.label == "qwen"

@@ -23,7 +23,9 @@ class LoadMetrics:
         metrics = telemetry.metrics()
         present = {view.worker: (view.label, view.state) for view in workers}
         for worker, (label, state) in present.items():
-            _, before = self._seen.get(worker, ("", ""))
+            told, before = self._seen.get(worker, ("", ""))
+            if label != told:
+                metrics.worker_seen(worker, label)
             if state == before:
                 continue
             if state == "loading":
