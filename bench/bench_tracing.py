@@ -255,7 +255,7 @@ def main() -> None:
     compare_servers(options.requests, options.streams, options.chunks, options.rounds)
     compare_spans(options.calls)
     compare_labels(options.calls)
-    compare_pages((1, 10, 100))
+    compare_pages((1, 10, telemetry.MOST_MODELS))
 
 
 if __name__ == "__main__":

@@ -158,7 +158,7 @@ def test_what_clients_choose_makes_no_labels_without_bound():
         for one in family.samples:
             for label, value in one.labels.items():
                 labels.setdefault(label, set()).add(value)
-    assert len(labels["model"]) == telemetry.MOST_LABELS + 1
+    assert len(labels["model"]) == telemetry.MOST_MODELS + 1
     assert telemetry.OTHER in labels["model"]
     assert labels["kind"] == {"chat", telemetry.OTHER}
     assert labels["code"] == {"queue_full", telemetry.OTHER}

@@ -97,6 +97,8 @@ OTHER = "other"
 """The label of what is in no known set."""
 MOST_LABELS = 100
 """Values that a label has at most in the life of a process; further ones count as OTHER."""
+MOST_MODELS = 50
+"""The same of models: each makes about a hundred series for every kind of work that it does."""
 KINDS = frozenset(
     (
         *("chat", "voice", "batch", "ahead", "summary", "embed", "rerank"),
@@ -171,7 +173,7 @@ class Metrics:
         # The time at which each counter and histogram was made would be one more series for each.
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = registry or CollectorRegistry()
-        self.models = LabelSet()
+        self.models = LabelSet(most=MOST_MODELS)
         self.kinds = LabelSet(KINDS)
         self.codes = LabelSet()
         """Of errors; the gateway sets the closed list."""

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from duologue import telemetry
-from duologue.gateway.admin.server_metrics import ServerMetrics, rendered
+from duologue.gateway.admin.server_metrics import ServerMetrics, note_now
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.scheduler import Scheduler
 from duologue.wire.worker_protocol import LoadSpec
@@ -21,7 +21,8 @@ def own(monkeypatch):
 
 
 def lines(*pools: Pool, **also: object) -> set[str]:
-    return set(rendered(pools, **also).splitlines())  # type: ignore[arg-type]
+    note_now(pools, **also)  # type: ignore[arg-type]
+    return set(telemetry.metrics().render()[0].decode().splitlines())
 
 
 def test_workers_slots_and_queues_are_told_by_model():
@@ -75,10 +76,11 @@ def test_the_memory_of_this_process_is_told():
     assert float(line.split()[-1]) > 1e6
 
 
-def test_a_change_of_the_workers_is_seen_as_a_load():
+@pytest.mark.anyio
+async def test_a_change_of_the_workers_is_seen_as_a_load():
     pool = Pool([LoadSpec("a", "scripted", "one")], Scheduler())
     metrics = ServerMetrics(lambda: [pool], pool.find)
     for state in ("loading", "ready"):
         pool.workers["a"].state = state
         metrics.workers_changed()
-    assert 'duologue_model_loads_total{model="one",outcome="done"} 1.0' in metrics.rendered()
+    assert 'duologue_model_loads_total{model="one",outcome="done"} 1.0' in await metrics.rendered()

@@ -19,10 +19,14 @@ from duologue.gateway.admin.metrics import WorkMetrics
 from duologue.gateway.admin.metrics_history import STEP, MetricsHistory
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.workers.worker_status import WorkerStatus
+from duologue.threads import ThreadLane, in_thread
 from duologue.values.requests import ModelCard
 
 STATES = ("ready", "loading", "offline", "stopping", "failed")
 """The states of a worker; each has a series for every model, so that an alert sees a zero where there is none."""
+
+SCRAPES = 16
+"""Requests for `/metrics` that may wait for one that runs."""
 
 
 class ServerMetrics:
@@ -33,14 +37,18 @@ class ServerMetrics:
         self.work = WorkMetrics(self.history, find)
         self._pools = pools
         self._loads = LoadMetrics()
+        # Many models make many series, whose text takes long; whoever asks next waits for it.
+        self._lane = ThreadLane(1, waiting=SCRAPES)
 
     def workers_changed(self) -> None:
         """The status of a worker has changed."""
         self._loads.update(self._workers(), time.monotonic())
 
-    def rendered(self, gateway_restarts: int = 0, batches: Mapping[str, int] | None = None) -> str:
-        """The body of `/metrics`."""
-        return rendered(self._pools(), gateway_restarts, batches)
+    async def rendered(self, gateway_restarts: int = 0, batches: Mapping[str, int] | None = None) -> str:
+        """The body of `/metrics`, in the text format of Prometheus. Raises Busy."""
+        async with self._lane.turn():
+            note_now(self._pools(), gateway_restarts, batches)
+            return (await in_thread(telemetry.metrics().render))[0].decode()
 
     async def run(self) -> None:
         """Measure what is measured at intervals, until cancelled."""
@@ -63,10 +71,10 @@ async def sample(history: MetricsHistory, pool: Pool) -> None:
         history.close(time.time(), running, len(pool.scheduler.entries()))
 
 
-def rendered(
+def note_now(
     pools: Sequence[Pool], gateway_restarts: int = 0, batches: Mapping[str, int] | None = None
-) -> str:
-    """All metrics, and what runs and waits now, in the text format of Prometheus. `batches`: how many there are in each state."""
+) -> None:
+    """Record what runs and waits now. `batches`: how many there are in each state."""
     metrics = telemetry.metrics()
     workers, slots, busy, waiting = _now(pools)
     for gauge in (metrics.workers, metrics.slots, metrics.slots_busy, metrics.queue_length):
@@ -83,7 +91,6 @@ def rendered(
     for state, count in (batches or {}).items():
         metrics.batches.labels(state).set(count)
     set_process_memory({view.worker: view.process for pool in pools for view in pool.workers.values()})
-    return metrics.render()[0].decode()
 
 
 def _now(
