@@ -308,8 +308,9 @@ class Metrics:
 
     def unload_begins(self, worker: str, cause: str) -> None:
         """Say why a worker is about to be removed: one of UNLOAD_CAUSES. One of which nobody says it is removed by an admin."""
-        if len(self._unload_causes) < MOST_LABELS:
-            self._unload_causes[worker] = cause if cause in UNLOAD_CAUSES else OTHER
+        self._unload_causes[worker] = cause if cause in UNLOAD_CAUSES else OTHER
+        while len(self._unload_causes) > MOST_LABELS:
+            del self._unload_causes[next(iter(self._unload_causes))]
 
     def model_unloaded(self, model: str, worker: str) -> None:
         """A worker was removed with its model."""
