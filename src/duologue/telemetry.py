@@ -142,24 +142,28 @@ class LabelSet:
 
 
 class Instruments:
-    """Makes the instruments of one registry, all named `duologue_...`."""
+    """Makes the instruments of one registry, all named `duologue_...`. `labels`: those of each, by its name in `/metrics`."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._registry = registry
+        self.labels: dict[str, frozenset[str]] = {}
 
     def counter(self, name: str, text: str, *labels: str) -> Counter:
         from prometheus_client import Counter
 
+        self.labels[f"duologue_{name}_total"] = frozenset(labels)
         return Counter(f"duologue_{name}", text, labels, registry=self._registry)
 
     def gauge(self, name: str, text: str, *labels: str) -> Gauge:
         from prometheus_client import Gauge
 
+        self.labels[f"duologue_{name}"] = frozenset(labels)
         return Gauge(f"duologue_{name}", text, labels, registry=self._registry)
 
     def histogram(self, name: str, text: str, buckets: Sequence[float], *labels: str) -> Histogram:
         from prometheus_client import Histogram
 
+        self.labels[f"duologue_{name}"] = frozenset(labels)
         return Histogram(f"duologue_{name}", text, labels, buckets=buckets, registry=self._registry)
 
 
@@ -184,6 +188,7 @@ class Metrics:
         self._make_work(make)
         self._make_workers(make)
         self._make_server(make)
+        self.labels = make.labels
 
     def _make_requests(self, make: Instruments) -> None:
         self._requests = make.counter("requests", "Requests, by endpoint and outcome", "endpoint", "outcome")

@@ -54,11 +54,11 @@ def labels(lasting: Callable[..., Server]) -> dict[str, set[str]]:
         for one in family.samples:
             found.setdefault(one.name, set()).update(one.labels)
     assert without_samples == NOT_MADE_HERE.keys()
-    for family in Metrics().registry._names_to_collectors.values():
-        if (name := getattr(family, "_name", "")) in without_samples:
-            ends = {"counter": ("_total",), "histogram": ("_bucket", "_sum", "_count")}
-            for end in ends.get(family._type, ("",)):
-                found[name + end] = {*family._labelnames, *(["le"] if end == "_bucket" else [])}
+    for name, own in Metrics().labels.items():
+        if name.removesuffix("_total") in without_samples:
+            found[name] = set(own)
+            if name.endswith("_seconds"):
+                found |= {f"{name}_bucket": {*own, "le"}, f"{name}_sum": {*own}, f"{name}_count": {*own}}
     return found
 
 
