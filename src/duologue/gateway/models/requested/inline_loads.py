@@ -206,8 +206,9 @@ class InlineLoads:
     async def _unload(self, room: Room, model: str) -> None:
         for name in room.unload:
             log.info("%s is unloaded to make room for %s", name, model)
-            for status in self._pool.workers_of(name):
-                telemetry.metrics().unload_begins(status.worker, "room")
+            for status in self._pool.workers.values():
+                if status.model == name:
+                    telemetry.metrics().unload_begins(status.worker, "room")
             with suppress(ModelNotFound):  # an admin was faster
                 await self._loader.unload(name, drain=True)
 
