@@ -191,6 +191,8 @@ def promtool() -> Callable[..., str]:
 def test_promtool_accepts_the_rules_and_the_configuration(promtool: Callable[..., str]):
     promtool("check", "rules", "alerts.yml")
     promtool("check", "config", "prometheus.yml")
+    # The key is a file of the container.
+    promtool("check", "config", "--syntax-only", "prometheus-compose.yml")
 
 
 def test_promtool_sees_each_alert_fire_when_it_should_and_only_then(promtool: Callable[..., str]):

@@ -43,13 +43,10 @@ log = logging.getLogger(__name__)
 
 STOP_SECONDS = 0.7
 """Seconds that running answers have to send their last message; as long again for their connections to close."""
-<<<<<<< HEAD
 BEAT_SECONDS = 5.0
 """Seconds between two signs of life to the parent, which passes them on to systemd."""
-=======
 SPANS_SECONDS = 0.7
 """Seconds that the last spans have to reach the collector, where there is tracing."""
->>>>>>> 147d94c4 (Metrics by model and kind, and traces from the gateway to the worker (tests follow))
 
 
 def serve(
