@@ -37,6 +37,7 @@ COMMANDS = (
 
 GROUND = {"values", "errors"}
 SHELL = GROUND | {"config", "telemetry", "notifier", "threads"}
+TRACED = SHELL | {"tracing"}
 PROGRAM = "anything: it puts the programs together"
 
 # room -> the rooms it may import besides itself
@@ -49,6 +50,7 @@ MAY_IMPORT: dict[str, set[str] | str] = {
     "faces": GROUND,
     "config": GROUND,
     "telemetry": GROUND,
+    "tracing": GROUND,
     "notifier": set(),
     "caller": set(),
     "queue_ticket": {"notifier"},
@@ -74,15 +76,15 @@ MAY_IMPORT: dict[str, set[str] | str] = {
         "resampler",
         "request_parsing",
     },
-    "sessions": SHELL | {"text", "turns", "engines", "resampler", "fair_lane"},
-    "worker": SHELL | {"stall_watch", "text", "turns", "engines", "sessions", "wire", "models"},
+    "sessions": TRACED | {"text", "turns", "engines", "resampler", "fair_lane"},
+    "worker": TRACED | {"stall_watch", "text", "turns", "engines", "sessions", "wire", "models"},
     "store": SHELL,
     "decoder": SHELL | {"fair_lane", "process_limits", "landlock"},
     "reply_parsing": GROUND | {"decoder", "text"},
     "media": SHELL | {"resampler", "decoder"},
     "tools": SHELL | {"process_limits", "public_address", "decoder"},
-    "conversations": SHELL | {"fair_lane", "wire", "http", "store", "decoder", "media", "tools"},
-    "gateway": SHELL
+    "conversations": TRACED | {"fair_lane", "wire", "http", "store", "decoder", "media", "tools"},
+    "gateway": TRACED
     | {
         "caller",
         "queue_ticket",
@@ -140,7 +142,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
             "upstreams",
             "workers",
         },
-        "admin": {"apps", "auth", "middleware", "models", "scheduling", "speech", "workers"},
+        "admin": {"apps", "auth", "help", "middleware", "models", "scheduling", "speech", "workers"},
         "apps": {"auth"},
         "avatars": {"speech"},
         "presets": {"speech"},
@@ -286,6 +288,7 @@ PURE = (
     "gateway/recordings/timeline.py",
     "gateway/scheduling/eta.py",
     "gateway/scheduling/prefix_digest.py",
+    "gateway/admin/load_metrics.py",
     "gateway/admin/metrics_history.py",
     "gateway/models/transfer_rate.py",
     "gateway/models/requested/load_rules.py",
@@ -298,6 +301,8 @@ PURE = (
     "sessions/omni/native_reply.py",
     "sessions/omni/units.py",
     "worker/state.py",
+    "tracing/attributes.py",
+    "tracing/trace_context.py",
     "supervisor/restart_policy.py",
     "conversations/history/tree.py",
     "conversations/agent/loop.py",
@@ -424,6 +429,8 @@ CONFINED: dict[str, tuple[str, ...]] = {
     "threading": THREADS,
     "concurrent": THREADS,
     "multiprocessing": (),
+    # Its API comes with FastAPI; the SDK is an extra, and loaded where tracing is on.
+    "opentelemetry": ("tracing/opentelemetry_export.py",),
     "base64": (
         *("wire/", "gateway/auth/middleware.py", "tools/"),
         *(
@@ -812,3 +819,4 @@ def test_the_gateway_loads_no_engine(loaded_by_the_gateway: set[str]) -> None:
 
 def test_the_gateway_loads_no_heavy_library(loaded_by_the_gateway: set[str]) -> None:
     assert not {top(name) for name in loaded_by_the_gateway} & HEAVY.keys()
+    assert not [name for name in loaded_by_the_gateway if name.startswith("opentelemetry.sdk")]

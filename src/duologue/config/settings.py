@@ -27,6 +27,7 @@ from duologue.config.sections.log import Log
 from duologue.config.sections.mcp import Mcp
 from duologue.config.sections.recordings import RecordingSettings
 from duologue.config.sections.responses import ResponseSettings
+from duologue.config.sections.tracing import TracingSettings
 from duologue.config.sections.ui import Ui
 from duologue.config.sections.video import VideoConfig
 from duologue.config.sections.voice import VoiceSettings
@@ -428,6 +429,7 @@ class Settings(EngineSettings):
     compat: CompatSettings = CompatSettings()
     eta: Eta = Eta()
     log: Log = Log()
+    tracing: TracingSettings = TracingSettings()
 
     @property
     def database_url(self) -> str | None:

@@ -9,7 +9,6 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -25,8 +24,7 @@ from duologue.gateway import tls, web_pictures
 from duologue.gateway.accounts import Accounts, RunWork
 from duologue.gateway.admin import routes as admin_routes
 from duologue.gateway.admin import status
-from duologue.gateway.admin.metrics import measure_end, measure_turn, rendered, sample, vector_observer
-from duologue.gateway.admin.metrics_history import MetricsHistory
+from duologue.gateway.admin.server_metrics import ServerMetrics
 from duologue.gateway.anthropic import anthropic_messages, anthropic_models
 from duologue.gateway.apps import app_routes
 from duologue.gateway.apps.app_registry import AppRegistry
@@ -75,6 +73,7 @@ from duologue.gateway.scheduling.eta import BASES, Estimator
 from duologue.gateway.scheduling.generate import Generator
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.scheduler import Scheduler
+from duologue.gateway.scheduling.traced_generate import traced
 from duologue.gateway.speech import pack_routes, voice_routes
 from duologue.gateway.speech.pack_service import VoicePacks
 from duologue.gateway.speech.service import SpeechService
@@ -142,16 +141,16 @@ class Gateway:
             log=(settings.log.level, settings.log.format),
             on_change=self._pool_changed,
         )
-        self.metrics_history = MetricsHistory(time.time())
-        ended = partial(measure_end, self.metrics_history)
-        generator = Generator(self.pool, observe=ended, wrote=self.metrics_history.wrote)
+        self.metrics = ServerMetrics(self._pools, self.pool.find)
+        work = self.metrics.work
+        generator = Generator(self.pool, observe=work.reply_ended, wrote=self.metrics.history.wrote)
         self.replies = generator.running
         self.models = ModelRegistry(self.pool.cards, settings.all_aliases, self.pool.find)
-        self.embeddings = EmbeddingService(self.pool, self.models, vector_observer(self.metrics_history))
+        self.embeddings = EmbeddingService(self.pool, self.models, work.vectors_ended)
         self.voice = self._voice_pool()
         self.library = VoiceLibrary(settings.limits.voices)
         self.avatars = AvatarLibrary(settings.limits.avatars, LookCatalogue())
-        self.speech = SpeechService(self.voice, settings.voice, self.library)
+        self.speech = SpeechService(self.voice, settings.voice, self.library, work)
         self.video = VideoOffers(settings.video, self.speech, self.avatars)
         self.clips = ClipService(self.speech, self.avatars, settings.data / "clips")
         self.files = StoredFiles(
@@ -159,7 +158,7 @@ class Gateway:
         )
         self._told_voice = (self.speech.status, self.speech.card)
         fitter = MediaFitter(self.speech, settings.limits.media_budget())
-        self.generate = FittedGenerate(generator, self.models.resolve, fitter)
+        self.generate = FittedGenerate(traced(generator), self.models.resolve, fitter)
         self.apps = AppRegistry(self._abilities, self._models_changed)
         self.voice_packs = VoicePacks(settings, self.voice, probe_hardware)
         self.recordings = RecordingService(
@@ -195,7 +194,7 @@ class Gateway:
             limits=settings.limits,
             conversations=self._open_call_turns,
             read_ahead=self.generate.reading_ahead(generator.ahead),
-            observe=measure_turn,
+            observe=self.metrics.work,
             speech=self.speech,
             apps=self.apps,
             recordings=self.recordings,
@@ -258,6 +257,7 @@ class Gateway:
 
     def _pool_changed(self) -> None:
         self.startup_messages.update(self.pool, self.voice)
+        self.metrics.workers_changed()
         self.model_service.publish_changes()
         self.voice_packs.pool_changed()
         if self.pool.ready:
@@ -291,7 +291,7 @@ class Gateway:
             self.pool,
             build=page.build,
             auth_required=lambda: self.keys.required,
-            metrics=lambda: rendered(self.pool, self._restarts.number),
+            metrics=lambda: self.metrics.rendered(self._restarts.number, self.batches.counts()),
             restarts=self._restarts,
             limits={
                 "text_bytes": settings.limits.text_mb * MEGABYTE,
@@ -390,7 +390,7 @@ class Gateway:
         guard = AddressGuard(AllowList(settings.tools.private_addresses))
         app.include_router(web_pictures.router(guard))
         app.include_router(self._status_router())
-        app.include_router(admin_routes.router(self._pools(), self.metrics_history, time.time))
+        app.include_router(admin_routes.router(self._pools(), self.metrics.history, time.time))
         references = MediaReferences(settings.limits, guard, stored=self.files.read)
         for router in (*self._anthropic_routes(references), *self._openai_routes(references)):
             app.include_router(router)
@@ -451,7 +451,7 @@ class Gateway:
             await tasks.start(self.pool.run)
             if self.voice is not None:
                 tasks.start_soon(self._run_voice, self.voice)
-            tasks.start_soon(sample, self.metrics_history, self.pool)
+            tasks.start_soon(self.metrics.run)
             await tasks.start(self.duplex.run)
             await tasks.start(self.model_service.run)
             await tasks.start(self.voice_packs.run)

@@ -187,7 +187,10 @@ class StaticPage:
             await _serve(scope, send, self._files[file])
         elif self._enabled:
             body = NOT_BUILT.format(hint=f"; {description}" if description else "")
-            headers = [(b"content-type", TYPES[".html"].encode()), (b"retry-after", b"%d" % RETRY_SECONDS[503])]
+            headers = [
+                (b"content-type", TYPES[".html"].encode()),
+                (b"retry-after", b"%d" % RETRY_SECONDS[503]),
+            ]
             await _answer(scope, send, 503, headers, body.encode())
         else:
             sentence = (

@@ -95,7 +95,7 @@ class PlayedPool(StandIn):
 async def everything(pool, **more):
     seen = []
     times = itertools.chain([0.0], itertools.repeat(2.0))
-    relay = Generator(pool, clock=times.__next__, observe=lambda kind, event: seen.append(event))
+    relay = Generator(pool, clock=times.__next__, observe=lambda model, kind, event: seen.append(event))
     events = []
     async with relay(REQUEST, request_id="r", **more) as batches:
         async for batch in batches:
@@ -209,7 +209,7 @@ async def test_choices_that_still_wait_when_their_model_goes_fail_one_by_one():
 
 async def test_a_reply_that_was_left_is_told_as_cancelled_once():
     seen = []
-    relay = Generator(PlayedPool(PlayedLease(slots=1)), observe=lambda kind, event: seen.append(event))
+    relay = Generator(PlayedPool(PlayedLease(slots=1)), observe=lambda model, kind, event: seen.append(event))
     async with relay(REQUEST, count=2) as batches:
         await anext(batches)
         await anext(batches)
@@ -217,7 +217,7 @@ async def test_a_reply_that_was_left_is_told_as_cancelled_once():
     seen.clear()
     lease = PlayedLease(slots=1)
     lease.says = [[(0, TextDelta("a"))]]
-    async with Generator(PlayedPool(lease), observe=lambda kind, event: seen.append(event))(
+    async with Generator(PlayedPool(lease), observe=lambda model, kind, event: seen.append(event))(
         REQUEST
     ) as batches:
         await anext(batches)
@@ -271,7 +271,7 @@ async def test_a_prompt_is_read_ahead_into_the_slot_its_reply_will_prefer_and_no
     lease = PlayedLease(slots=1)
     pool = Slots(lease)
     seen = []
-    await Generator(pool, observe=lambda kind, event: seen.append(event)).ahead(AHEAD, "ada")
+    await Generator(pool, observe=lambda model, kind, event: seen.append(event)).ahead(AHEAD, "ada")
     assert len(lease.begun) == 1
     assert pool.returned == 1
     [asked] = pool.asked
@@ -367,7 +367,7 @@ async def test_a_request_that_no_thread_digests_is_told_so(monkeypatch):
     seen = []
     pool = PlayedPool(PlayedLease())
     pool.cards = lambda: [ModelCard("m", "scripted", 100, verbs=("prefill",))]
-    generate = Generator(pool, observe=lambda kind, event: seen.append(event.code))
+    generate = Generator(pool, observe=lambda model, kind, event: seen.append(event.code))
     async with generate(REQUEST) as batches:
         events = [event async for batch in batches for _, event in batch]
     assert [(event.code, event.message) for event in events] == [("busy", "No thread.")]

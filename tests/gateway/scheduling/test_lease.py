@@ -4,6 +4,7 @@ from typing import Any
 
 import anyio
 import pytest
+from tests.support.recorded_spans import recording
 from tests.support.stand_in import StandIn
 
 from duologue.errors import QueueFull, Unavailable
@@ -254,3 +255,24 @@ async def test_a_place_that_comes_after_the_slot_is_not_told():
         lease.apply(Moved("q_1", 1, 4.0, 1), None)
     assert told.place is None
     assert [place async for place in lease.places()] == []
+
+
+async def test_the_wait_is_a_span_whether_it_is_served_refused_or_given_up(pool):
+    with recording() as seen:
+        pool.lend(0)
+        assert [place async for place in pool.lease.places()] == []
+        refused = FakePool()
+        refused.lease.apply(Refused("q_1", "queue_full", "A secret."), None)
+        with pytest.raises(QueueFull):
+            await anext(refused.lease.places())
+        left = FakePool()
+        left.lease.apply(Moved("q_1", 2, 4.0, 3), None)
+        places = left.lease.places()
+        await anext(places)
+        await places.aclose()
+    served, failed, cancelled = seen.all
+    assert seen.names == ["queue wait"] * 3
+    assert served.status.is_unset
+    assert failed.attributes["error.type"] == "queue_full"
+    assert cancelled.attributes == {"duologue.queue.position": 2, "duologue.outcome": "cancelled"}
+    assert "secret" not in failed.to_json()

@@ -17,6 +17,7 @@ import anyio
 import anyio.abc
 from msgspec.structs import replace
 
+from duologue import telemetry
 from duologue.config.sections.batches import BatchSettings
 from duologue.errors import NotFound, Problem
 from duologue.fair_lane import FairLane
@@ -198,6 +199,7 @@ class BatchRun:
             self._done.usage = self._done.usage.plus(tokens_of(body))
         else:
             self._done.failed += 1
+        telemetry.metrics().batch_request_ended(failed=not result.succeeded)
         self._count()
         if self._now() - self._saved >= SAVE_MS:
             await self._save()

@@ -270,6 +270,10 @@ class BatchService:
             if run.batch.user == user:
                 run.end_requests()
 
+    def counts(self) -> dict[str, int]:
+        """How many batches wait for their turn, and how many run."""
+        return {"waiting": len(self._waiting), "running": len(self._running)}
+
     def _current(self, batch: StoredBatch, running: Mapping[str, BatchRun]) -> StoredBatch:
         """What is known of a batch: of one that runs, more than its row tells. `running`: what ran before the row was read; it may
         have ended while an older row was on its way."""

@@ -46,7 +46,7 @@ class _Running(Struct):
 
 
 class Generator:
-    """`generate` over a pool. `observe` is called for every choice that ends, cancelled ones too. `wrote` counts tokens of
+    """`generate` over a pool. `observe` is called with the model and the kind for every choice that ends, cancelled ones too. `wrote` counts tokens of
     replies: one for each piece as it comes, and at the end the difference to the real number."""
 
     def __init__(
@@ -54,7 +54,7 @@ class Generator:
         pool: Pool,
         *,
         clock: Callable[[], float] = time.monotonic,
-        observe: Callable[[str, Done | Failed], None] = lambda kind, event: None,
+        observe: Callable[[str, str, Done | Failed], None] = lambda model, kind, event: None,
         wrote: Callable[[int], None] = lambda tokens: None,
     ) -> None:
         self._pool = pool
@@ -78,7 +78,7 @@ class Generator:
         try:
             opening, chain = await parsing(size(request), digests, request, user=user)
         except Busy as busy:
-            yield self._refused(kind, busy)
+            yield self._refused(request.model, kind, busy)
             return
         with (
             self._pool.lease(
@@ -108,7 +108,7 @@ class Generator:
                         self._cancel_prefills()
                     yield [(0, Queued(lease.ticket, place.position, place.wait, place.length))]
         except Problem as problem:
-            async for batch in self._refused(kind, problem):
+            async for batch in self._refused(request.model, kind, problem):
                 yield batch
             return
         waited = (self._clock() - start) * 1000
@@ -139,11 +139,11 @@ class Generator:
                     yield batch
             if choices and lease.refusal is not None:
                 # Its model went while some of its choices still waited for a slot.
-                async for batch in self._refused(kind, lease.refusal, choices):
+                async for batch in self._refused(request.model, kind, lease.refusal, choices):
                     yield batch
         finally:
             for _ in running:
-                self._observe(kind, Done("cancelled"))
+                self._observe(request.model, kind, Done("cancelled"))
 
     def _report(self, lease: Lease, running: Mapping[int, _Running]) -> None:
         """Report how much the choices have written: their first token, and then twice a second."""
@@ -154,11 +154,11 @@ class Generator:
                 lease.progress(choice, state.tokens)
 
     async def _refused(
-        self, kind: str, problem: Problem, choices: Iterable[int] = (0,)
+        self, model: str, kind: str, problem: Problem, choices: Iterable[int] = (0,)
     ) -> AsyncGenerator[Batch]:
         failed = Failed(problem.code, problem.message, problem.status, problem.param, problem.retry_after)
         for choice in choices:
-            self._observe(kind, failed)
+            self._observe(model, kind, failed)
             yield [(choice, failed)]
 
     async def ahead(self, request: ChatRequest, user: str) -> None:
@@ -197,7 +197,7 @@ class Generator:
             self._wrote(event.usage.output - state.tokens)
             if event.finish != "cancelled":
                 self._pool.replied(request.model, kind, reading_size(request), event)
-        self._observe(kind, event)
+        self._observe(request.model, kind, event)
 
 
 def _begin(lease: Lease, choices: deque[int], request: ChatRequest, request_id: str) -> list[int]:

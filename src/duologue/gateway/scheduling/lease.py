@@ -15,6 +15,7 @@ from duologue.gateway.scheduling.queueing.queue_commands import Command, Granted
 from duologue.gateway.workers.connection import Item, LeaseInbox, Stream, Work, WorkerConnection
 from duologue.notifier import Notifier
 from duologue.queue_ticket import QueueTicket, queue_ticket
+from duologue.tracing import attributes, spans
 from duologue.values.call_events import CallControl
 
 
@@ -71,14 +72,23 @@ class Lease:
 
         Raises QueueFull or Unavailable when they never will be.
         """
-        while not self._granted:
-            if self.refusal is not None:
-                raise self.refusal
-            if self._place is not None:
-                place, self._place = self._place, None
-                yield place
-                continue
-            await self._notifier.wait()
+        waiting = spans.start("queue wait")
+        try:
+            while not self._granted:
+                if self.refusal is not None:
+                    raise self.refusal
+                if self._place is not None:
+                    place, self._place = self._place, None
+                    if waiting.recording:
+                        waiting.set({attributes.QUEUE_POSITION: place.position})
+                    yield place
+                    continue
+                await self._notifier.wait()
+        except BaseException as error:
+            spans.record_end(waiting, error)
+            raise
+        finally:
+            waiting.end()
 
     @property
     def idle(self) -> int:
