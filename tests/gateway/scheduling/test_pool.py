@@ -9,7 +9,8 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
 from duologue.errors import Busy, Problem, QueueFull, Unavailable, Unsupported, WorkerLost
-from duologue.gateway.scheduling.pool import Pool, alike
+from duologue.gateway.scheduling.pool import Pool
+from duologue.gateway.scheduling.roster import alike
 from duologue.gateway.scheduling.scheduler import Scheduler
 from duologue.gateway.workers import process
 from duologue.supervisor import restart_policy
