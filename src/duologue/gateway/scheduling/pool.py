@@ -73,11 +73,20 @@ class Pool(Roster):
         clock: Callable[[], float] = time.monotonic,
         on_change: Callable[[], None] = lambda: None,
         ticket_prefix: str = "q_",
+        stall_limit: float | None = None,
     ) -> None:
         self._ticket_prefix = ticket_prefix
         self._tickets = 0
         self._leases: dict[str, Lease] = {}
-        super().__init__(load_specs, scheduler, port=port, log=log, clock=clock, on_change=on_change)
+        super().__init__(
+            load_specs,
+            scheduler,
+            port=port,
+            log=log,
+            clock=clock,
+            on_change=on_change,
+            stall_limit=stall_limit,
+        )
         self._lease_ended = Notifier()
         self._asking = FairLane(ASKING, 1, patience=None, refusal=TOO_MANY_ASKS)
         self._served: tuple[object, ServedModels] = (None, ServedModels(()))
@@ -231,8 +240,8 @@ class Pool(Roster):
 
     def served(self) -> ServedModels:
         """The models by the names that clients use. Made again only when a worker or its models have changed."""
-        # What drains serves nobody new.
-        serving = [status for status in self.workers.values() if not status.draining]
+        # What is going to be removed serves nobody new.
+        serving = [status for status in self.workers.values() if not status.retiring]
         of = [
             self._preferred,
             *((status.model, status.card, status.models, status.warning) for status in serving),

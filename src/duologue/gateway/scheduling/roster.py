@@ -16,7 +16,7 @@ import anyio
 import anyio.abc
 import msgspec
 
-from duologue.errors import Unavailable
+from duologue.errors import Problem, Unavailable
 from duologue.gateway.scheduling.model_tuning import ModelTuning
 from duologue.gateway.scheduling.scheduler import Command, Scheduler, unloaded_message
 from duologue.gateway.workers import process
@@ -40,13 +40,16 @@ class Roster(ABC):
         log: tuple[str, str],
         clock: Callable[[], float],
         on_change: Callable[[], None],
+        stall_limit: float | None,
     ) -> None:
         self.scheduler = scheduler
         """For reading only: commands go through the pool."""
         self._port = port
         self._log = log
         self._clock = clock
+        self._changed = Notifier()
         self._on_change = on_change
+        self._stall_limit = stall_limit
         self._secret = secrets.token_urlsafe(32)
         self._stopping = False
         self._slot_released = Notifier()
@@ -60,6 +63,11 @@ class Roster(ABC):
         for number, load_spec in enumerate(load_specs):
             self._enrol(load_spec, port + number)
         self._order()
+
+    def _publish(self) -> None:
+        """A worker's status has changed."""
+        self._changed.notify()
+        self._on_change()
 
     @abstractmethod
     def _apply(self, commands: Iterable[Command]) -> None:
@@ -82,7 +90,7 @@ class Roster(ABC):
         keeper.status.added = True
         self._order()
         self._tasks.start_soon(keeper.run)
-        self._on_change()
+        self._publish()
         return keeper.status
 
     async def remove(self, name: str, failure: Failed | None = None) -> None:
@@ -94,7 +102,7 @@ class Roster(ABC):
         self._apply(refused)
         self.tuning.keep({status.queue for status in self.workers.values()})
         keeper.remove(failure)
-        self._on_change()
+        self._publish()
         if self._tasks is not None:
             await keeper.wait_ended()
 
@@ -102,7 +110,7 @@ class Roster(ABC):
         """Make a model the default, as long as it has a worker; otherwise, and with "", it is the first of the settings."""
         self._preferred = model
         self._order()
-        self._on_change()
+        self._publish()
 
     def _order(self) -> None:
         def is_other(status: WorkerStatus) -> bool:
@@ -130,15 +138,78 @@ class Roster(ABC):
         behind the others, and its model is served no more unless one of them has it. Raises KeyError."""
         self._keepers[name] = self._keepers.pop(name)
         status = self.workers[name]
-        status.draining = True
+        status.draining = status.retiring = True
         self._order()
         self._apply(self.scheduler.worker_draining(name, self._clock(), _removed_message(status)))
-        self._on_change()
+        self._publish()
+        await self.emptied(name, grace)
+        if self.workers.get(name) is status:
+            await self.remove(name)
+
+    async def emptied(self, name: str, grace: float = math.inf) -> bool:
+        """Return when nothing runs on a worker, or it was removed, or after `grace` seconds. Gives whether it is empty."""
+        status = self.workers.get(name)
         with anyio.move_on_after(grace):
             while self.workers.get(name) is status and self.scheduler.busy(name):
                 await self._slot_released.wait()
-        if self.workers.get(name) is status:
-            await self.remove(name)
+        return not self.scheduler.busy(name)
+
+    def drain(self, name: str, note: str = "") -> None:
+        """Let nothing new begin on a worker until `resume`; what runs on it goes on. Requests for a model that no other worker has are
+        refused. Raises KeyError."""
+        status = self.workers[name]
+        status.draining, status.note = True, note
+        self._apply_draining(status)
+        self._publish()
+
+    def _apply_draining(self, status: WorkerStatus) -> None:
+        sentence = (
+            f"The worker of {status.upstream or status.model} takes no new requests, because an admin drains it. Choose another model, or try again "
+            "later."
+        )
+        at = self._clock()
+        self._apply(self.scheduler.worker_draining(status.worker, at, sentence, sentence))
+
+    def hold(self, name: str, note: str = "") -> None:
+        """As `drain`, but requests wait: the worker is about to be started again. Raises KeyError."""
+        status = self.workers[name]
+        status.draining, status.note = True, note
+        self._apply(self.scheduler.worker_held(name, self._clock()))
+        self._publish()
+
+    def resume(self, name: str) -> None:
+        """Let a worker take requests again that was drained or held. Raises KeyError, and Problem `worker_retiring` (409) for one that is
+        about to be removed."""
+        status = self.workers[name]
+        if status.retiring:
+            raise Problem(
+                f"The worker {name} is being unloaded, which cannot be undone. Load its model again when it is gone.",
+                code="worker_retiring",
+                status=409,
+            )
+        status.draining, status.note = False, ""
+        self._apply(self.scheduler.worker_resumed(name, self._clock()))
+        self._publish()
+
+    async def beside(self, name: str, note: str = "") -> WorkerStatus:
+        """Start another worker that loads the same as this one and stands for it: as much part of the settings, or loaded by a request.
+        Returns when it is ready. Raises KeyError, and Unavailable when it failed; it is removed then."""
+        old = self.workers[name]
+        new = self.add(self._keepers[name].load_spec)
+        new.added, new.by_request, new.note = old.added, old.by_request, note
+        try:
+            while new.state != "ready":
+                changed = self._changed.pending()
+                if new.state == "failed" or new.restarts or self.workers.get(new.worker) is not new:
+                    reason = new.detail or new.ended or "its process ended"
+                    raise Unavailable(f"Another worker of {old.model} could not be started ({reason}).")
+                await changed.wait()
+        except BaseException:
+            if self.workers.get(new.worker) is new:
+                with anyio.CancelScope(shield=True):
+                    await self.remove(new.worker)
+            raise
+        return new
 
     async def slot_released(self) -> None:
         """Return when a slot was given back, or a worker was lost."""
@@ -147,14 +218,21 @@ class Roster(ABC):
     def restart(self, name: str) -> None:
         """Restart a worker at once. What it runs ends with `worker_restarted`; waiting requests keep their place. Raises
         KeyError."""
+        status = self.workers[name]
+        if not status.retiring:
+            status.draining, status.note = False, ""
         self._keepers[name].restart()
+
+    async def changed(self) -> None:
+        """Return when the status of a worker has changed."""
+        await self._changed.wait()
 
     def set_models(self, name: str, models: tuple[UpstreamModel, ...], warning: str = "") -> None:
         """The models of the connected server that a worker serves, and what is wrong with the server. Raises KeyError."""
         status = self.workers[name]
         if (status.models, status.warning) != (models, warning):
             status.models, status.warning = models, warning
-            self._on_change()
+            self._publish()
 
     def change_spec(self, name: str, load_spec: LoadSpec) -> None:
         """Load something else in a worker from its next start on. Raises KeyError."""
@@ -170,7 +248,13 @@ class Roster(ABC):
 
     def _enrol(self, load_spec: LoadSpec, port: int) -> WorkerKeeper:
         keeper = WorkerKeeper(
-            load_spec, self, port=port, secret=self._secret, log_settings=self._log, clock=self._clock
+            load_spec,
+            self,
+            port=port,
+            secret=self._secret,
+            log_settings=self._log,
+            clock=self._clock,
+            stall_limit=self._stall_limit,
         )
         status = keeper.status
         self.workers[status.worker], self._keepers[status.worker] = status, keeper
@@ -182,6 +266,8 @@ class Roster(ABC):
     def worker_ready(self, status: WorkerStatus, slots: int) -> None:
         self._order()  # only now is the name known that the engine has for its model
         self._apply(self.scheduler.worker_ready(status.worker, status.queue, slots, self._clock()))
+        if status.draining:
+            self._apply_draining(status)
 
     def worker_down(self, status: WorkerStatus) -> None:
         at = self._clock()
@@ -193,7 +279,7 @@ class Roster(ABC):
 
     def worker_changed(self) -> None:
         self._order()  # an upstream that was down may have told the name of its model only now
-        self._on_change()
+        self._publish()
 
 
 def alike(load_spec: LoadSpec, other: LoadSpec) -> LoadSpec:

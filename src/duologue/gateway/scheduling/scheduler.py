@@ -23,7 +23,7 @@ Chain = tuple[bytes, ...]
 EVERY_SLOT = 1_000_000
 """The `need` of a request that takes one worker whole, however many slots that has."""
 
-SlotsState = Literal["starting", "ready", "draining", "failed"]
+SlotsState = Literal["starting", "ready", "held", "draining", "failed"]
 
 
 class Granted(Struct, frozen=True):
@@ -172,12 +172,24 @@ class Scheduler:
                 refusals.append(refusal)
         return refusals + self._dispatch(at)
 
-    def worker_draining(self, name: str, at: float, message: str = "") -> list[Command]:
+    def worker_held(self, name: str, at: float) -> list[Command]:
+        """The worker is about to be started again: what runs on it goes on, nothing new begins, and requests wait for it."""
+        if (worker := self._workers.get(name)) is not None and worker.state == "ready":
+            worker.state = "held"
+        return self._dispatch(at)
+
+    def worker_resumed(self, name: str, at: float) -> list[Command]:
+        """The worker takes new requests again."""
+        if (worker := self._workers.get(name)) is not None and worker.state in ("held", "draining"):
+            worker.state, worker.detail = "ready", ""
+        return self._dispatch(at)
+
+    def worker_draining(self, name: str, at: float, message: str = "", detail: str = "") -> list[Command]:
         """The worker is going to be removed: what runs on it goes on, and nothing new begins. Requests that wait for a model that no
-        other worker has are refused with `message`."""
-        if (worker := self._workers.get(name)) is None or worker.state != "ready":
+        other worker has are refused with `message`; later ones with `detail`, if the worker stays known."""
+        if (worker := self._workers.get(name)) is None or worker.state not in ("ready", "held"):
             return self._dispatch(at)
-        worker.state = "draining"
+        worker.state, worker.detail = "draining", detail
         return self._refused_by_unloading(worker.model, message) + self._dispatch(at)
 
     def worker_removed(
