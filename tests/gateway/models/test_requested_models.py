@@ -12,6 +12,7 @@ from tests.support.stand_in import StandIn
 from duologue.errors import BadRequest, ModelNotFound, Unavailable, Unsupported
 from duologue.gateway.models.available import AvailableModel
 from duologue.gateway.models.registry import ModelRegistry
+from duologue.gateway.models.requested.resting_models import RestingModel, RestingModels
 from duologue.gateway.models.requested_models import RequestedModels
 from duologue.values.requests import ModelCard
 
@@ -36,6 +37,13 @@ class Loads(StandIn):
         self.coming: set[str] = set()
         self.begun: set[str] = set()
         self.is_loading = False
+        self.rests = RestingModels(lambda name: name in [card.name for card in self.cards])
+
+    def resting(self, name: str) -> RestingModel | None:
+        return self.rests.find(name)
+
+    def resting_names(self) -> list[str]:
+        return [card.name for card in self.rests.cards()]
 
     def note(self, model: str) -> None:
         self.noted.append(model)

@@ -111,6 +111,11 @@ class RunService:
             await self._stores.durable.pending.change_all(run.conversation, "hold")
             self._publish_end(user, run)
 
+    @property
+    def working(self) -> int:
+        """How many runs go on by themselves; those that wait for an approval may wait for a day."""
+        return sum(run.view.waiting != "approval" for run in self._runs.values())
+
     async def close(self) -> None:
         """Interrupt every run and wait until it is stored. No run can start after this."""
         self._closing = True

@@ -61,21 +61,27 @@ class RequestedModels:
 
     def loaded(self, name: str) -> ModelCard | None:
         """The card, where nothing has to be waited for and no other model could be meant."""
+        if not name and self._loads is not None and self._loads.resting("") is not None:
+            return None
         card = self._models.find(name) if name else self._models.default()
         if card is None or self._loads is None or not self._loads.is_coming(card.name):
             return card
         return None
 
     async def unloaded(self, user: str) -> list[str]:
-        """The names of the models that would be loaded for this user. Without the bundled one, which people with another model rarely mean."""
-        if self._loads is None or not self._may_load(user):
+        """The names of the models that would be loaded for this user: those that rest, and those on the disk. Without the bundled one, which
+        people with another model rarely mean."""
+        if self._loads is None:
             return []
-        names = [model.name for model in await disk_io(self._available) if not model.bundled]
-        return [name for name in names if self._models.find(name) is None]
+        names = self._loads.resting_names()
+        if self._may_load(user):
+            names += [model.name for model in await disk_io(self._available) if not model.bundled]
+        return [name for name in dict.fromkeys(names) if self._models.find(name) is None]
 
     async def _other(self, name: str, user: str) -> ModelCard:
         if not name:
-            return await self._first_to_come()
+            resting = None if self._loads is None else self._loads.resting("")
+            return await (self._first_to_come() if resting is None else self._woken(resting.name))
         wanted = self._models.alias_of(name) or name
         if (card := await self._from_disk(wanted, user)) is not None:
             return card
@@ -95,8 +101,11 @@ class RequestedModels:
         loads = self._loads
         if loads is None:
             return None
+        if (resting := loads.resting(name)) is not None:
+            return await self._woken(resting.name)
         may_load = self._may_load(user)
-        known = [KnownName(card.name) for card in self._models.cards()]
+        known = [KnownName(resting) for resting in loads.resting_names()]
+        known += [KnownName(card.name) for card in self._models.cards()]
         if may_load or loads.are_any:
             known += [KnownName(model.name, model.names) for model in await disk_io(self._available)]
         found = find_similar(name, known)
@@ -105,11 +114,17 @@ class RequestedModels:
         card = self._models.find(found)
         if card is not None and not loads.is_coming(found):
             return card
-        if card is None and not loads.is_begun(found) and not may_load:
+        is_free = loads.is_begun(found) or loads.resting(found) is not None
+        if card is None and not is_free and not may_load:
             return None
-        await loads.loaded(found)
-        if (card := self._models.find(found)) is None:
-            raise Unavailable(unloaded_message(found), code="model_unloaded")
+        return await self._woken(found)
+
+    async def _woken(self, name: str) -> ModelCard:
+        """The card of a model that is loaded for this request. Raises what loading raises."""
+        assert self._loads is not None
+        await self._loads.loaded(name)
+        if (card := self._models.find(name)) is None:
+            raise Unavailable(unloaded_message(name), code="model_unloaded")
         return card
 
     async def _first_to_come(self) -> ModelCard:

@@ -73,8 +73,9 @@ class Roster(ABC):
     def _apply(self, commands: Iterable[Command]) -> None:
         """Carry out what the scheduler commands."""
 
-    def add(self, load_spec: LoadSpec) -> WorkerStatus:
-        """Start one more worker under a new name; `load_spec.worker` is ignored. Its status shows how the loading goes.
+    def add(self, load_spec: LoadSpec, *, ahead: bool = False) -> WorkerStatus:
+        """Start one more worker under a new name; `load_spec.worker` is ignored. Its status shows how the loading goes. `ahead`: before the
+        others, so that its model is the default if no other one was chosen.
 
         Raises Unavailable while the pool does not run.
         """
@@ -88,6 +89,9 @@ class Roster(ABC):
         # Ports of removed workers are used again; a worker that finds its port taken tries the next one.
         keeper = self._enrol(load_spec, self._port + number % process.PORTS_TRIED)
         keeper.status.added = True
+        if ahead:
+            name = keeper.status.worker
+            self._keepers = {name: keeper} | self._keepers
         self._order()
         self._tasks.start_soon(keeper.run)
         self._publish()

@@ -209,7 +209,8 @@ class WorkerKeeper:
             status.speech = report.speech
         if report.state == "ready" and report.card is not None and not was_ready:
             status.attempts = 0
-            self._crashes.ready(self._clock())
+            status.ready_at = self._clock()
+            self._crashes.ready(status.ready_at)
             self._listener.worker_ready(status, report.card.slots)
         elif report.state == "failed":
             log.error("worker %s cannot serve: %s", status.worker, report.detail)

@@ -32,6 +32,15 @@ def out_of_memory_kills(files: Iterable[Path] = OUT_OF_MEMORY) -> int:
     return count
 
 
+def resident_bytes(pid: int) -> int:
+    """The memory that a process has, with the files it has mapped; 0 where the system does not say."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS:")), 0)
+
+
 def waits_for_disk(pid: int) -> bool:
     """Whether the process waits for the disk at this moment, as while the machine swaps."""
     try:

@@ -42,6 +42,8 @@ class WorkerStatus(Struct):
     """Whether nothing new begins on it, while what runs on it goes on."""
     retiring: bool = False
     """Whether it is going to be removed once what runs on it has ended."""
+    ready_at: float = 0.0
+    """When it was last loaded, on the pool's clock."""
     note: str = ""
     """Why it was started or is draining, for admins."""
     upstream: str = ""
