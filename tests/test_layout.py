@@ -23,7 +23,7 @@ TESTS = ROOT / "tests"
 PAGE = ROOT / "web" / "src"
 
 # The files of the command line that are imported for every command; the others are imported inside their command.
-COMMANDS = ("main", "avatar", "backup", "keys", "models", "voice")
+COMMANDS = ("main", "avatar", "backup", "keys", "life/flags", "models", "voice")
 
 GROUND = {"values", "errors"}
 SHELL = GROUND | {"config", "telemetry", "notifier", "threads"}
@@ -113,6 +113,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
             "embeddings",
             "files",
             "help",
+            "life",
             "media",
             "middleware",
             "models",
@@ -149,6 +150,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "auth": {"middleware"},
         "connections": {"middleware"},
         "help": set(),
+        "life": {"auth", "scheduling", "workers"},
         "recordings": set(),
         "middleware": set(),
         "scheduling": {"workers"},
@@ -270,6 +272,9 @@ PURE = (
     "gateway/recordings/timeline.py",
     "gateway/scheduling/eta.py",
     "gateway/workers/heartbeat.py",
+    "gateway/life/autoscaling.py",
+    "gateway/life/replacement.py",
+    "gateway/models/requested/resting_models.py",
     "gateway/scheduling/prefix_digest.py",
     "gateway/admin/metrics_history.py",
     "gateway/models/transfer_rate.py",

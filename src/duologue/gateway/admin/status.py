@@ -68,12 +68,7 @@ def router(
     the start; `features`: what else users may do; `chosen`: the default model of an admin; `aliases`: other names of models; `apps`: whether a mode is switched on; `modes`: whether each can be used, and how; `drain`: what new work is
     refused with, if it is; `resting`: the models that were unloaded because nobody used them, the default first."""
     routes, voice = APIRouter(tags=["operations"]), speech or SpeechService(None)
-
-    @routes.get("/health", summary="Whether the gateway is running")
-    @routes.head("/health", include_in_schema=False)
-    async def health() -> dict[str, Any]:
-        """Whether the gateway itself is running, with or without a model."""
-        return {"status": "healthy", "version": __version__, "timestamp": time.time()}
+    _add_health(routes)
 
     @routes.get("/ready", summary="Whether a chat can be answered")
     @routes.head("/ready", include_in_schema=False)
@@ -126,6 +121,14 @@ def router(
 
     _add_queue(routes, pool, voice)
     return routes
+
+
+def _add_health(routes: APIRouter) -> None:
+    @routes.get("/health", summary="Whether the gateway is running")
+    @routes.head("/health", include_in_schema=False)
+    async def health() -> dict[str, Any]:
+        """Whether the gateway itself is running, with or without a model."""
+        return {"status": "healthy", "version": __version__, "timestamp": time.time()}
 
 
 def _add_queue(routes: APIRouter, pool: Pool, voice: SpeechService) -> None:

@@ -68,6 +68,7 @@ class Autoscaler:
 
     def needs_room(self, facts: ScaleFacts, at: float) -> bool:
         """Whether `decide` would like to add a worker, so that memory should be measured, which takes a while."""
+        self._observe(facts, at)
         return self._wants_more(facts, at) != ""
 
     def decide(self, facts: ScaleFacts, at: float) -> Scale:

@@ -29,8 +29,7 @@ RecordAct = Callable[[str, str, str], object]
 """Records what an admin did: who, what, to what."""
 
 
-class Runs(Protocol):
-    @property
+class WorkingRuns(Protocol):
     def working(self) -> int:
         """How many runs go on by themselves."""
 
@@ -57,7 +56,7 @@ class LifeService:
         self.grace = settings.lifecycle.drain_s
         self._probe = probe
         self._folder = settings.data / "models"
-        self._runs: Runs | None = None
+        self._runs: WorkingRuns | None = None
         self.drain = Drain(time.time, self._running)
         self.restart = RollingRestart(pools, self._memory, moved, self.grace)
         self.scaler = Scaler(
@@ -68,7 +67,7 @@ class LifeService:
             paused=lambda: self.drain.state is not None or self.restart.progress.running,
         )
 
-    def watch_runs(self, runs: Runs) -> None:
+    def watch_runs(self, runs: WorkingRuns) -> None:
         """Count the runs of the page among what runs, once there are any."""
         self._runs = runs
 
@@ -120,7 +119,7 @@ class LifeService:
         for pool in self.pools:
             tickets += len({task.ticket for task in pool.scheduler.tasks(pool.now())})
             tickets += sum(not entry.behind for entry in pool.scheduler.entries())
-        return max(tickets, 0 if self._runs is None else self._runs.working)
+        return max(tickets, 0 if self._runs is None else self._runs.working())
 
     async def _memory(self, status: WorkerStatus) -> WorkerMemory:
         processes = [one.process for pool in self.pools for one in pool.workers.values() if one.process]

@@ -7,9 +7,11 @@ own (`values/model_choice.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Awaitable, Callable
 from functools import partial
 
+import anyio
 from starlette.types import Receive
 
 from duologue.errors import ModelNotFound, Unavailable
@@ -23,10 +25,14 @@ from duologue.threads import disk_io
 from duologue.values.requests import ModelCard, Task
 from duologue.wire.validation_errors import shortened
 
+RETRY_S = 5.0
+"""Seconds after which a client may ask again for a model that is still loading."""
+
 
 class RequestedModels:
     """Resolves the `model` field of requests. `available` lists what could be loaded, and blocks; without it, and without `loads`, nothing is
-    loaded. `may_load`: whether a user may have a model loaded by naming it."""
+    loaded. `may_load`: whether a user may have a model loaded by naming it; `patience`: seconds that an answer which cannot be kept alive
+    meanwhile waits for a model."""
 
     def __init__(
         self,
@@ -34,18 +40,20 @@ class RequestedModels:
         available: Callable[[], list[AvailableModel]] = list,
         loads: InlineLoads | None = None,
         may_load: Callable[[str], bool] = lambda user: False,
+        patience: float = math.inf,
     ) -> None:
         self._models = models
         self._available = available
         self._loads = loads
         self._may_load = may_load
+        self._patience = patience
 
     async def card(
         self, name: str, user: str, *, task: Task = "chat", receive: Receive | None = None
     ) -> ModelCard:
         """The card of the model that `user` asks for; an empty name is the default model, or the first for this task. Waits while that
-        model is loaded for this request, which may take minutes. With `receive` that wait ends when the client leaves: for endpoints that
-        wait before they answer.
+        model is loaded for this request, which may take minutes. With `receive` that wait ends when the client leaves, and after some seconds
+        with `model_loading`: for endpoints that wait before they answer, and could not say that they do.
 
         Raises ModelNotFound with the known names, Unavailable while no model is loaded, Unsupported for a model that is not for
         this task, and what loading raises.
@@ -53,11 +61,25 @@ class RequestedModels:
         card = self.loaded(name) if name or task == "chat" else self._models.of_task(task)
         if card is None:
             other = partial(self._other, name, user)
-            card = await (other() if receive is None else unless_left(receive, other))
+            card = await (
+                other() if receive is None else unless_left(receive, partial(self._in_time, other, name))
+            )
         self._models.require(card, task)
         if self._loads is not None:
             self._loads.note(card.name)
         return card
+
+    async def _in_time(self, other: Callable[[], Awaitable[ModelCard]], name: str) -> ModelCard:
+        """Raises Unavailable (`model_loading`) when the model takes longer to load than the client is left without a word."""
+        with anyio.move_on_after(self._patience):
+            return await other()
+        raise Unavailable(
+            f"The model {shortened(name)} is loading. Try again in a moment."
+            if name
+            else "The model is loading. Try again in a moment.",
+            code="model_loading",
+            retry_after=RETRY_S,
+        )
 
     def loaded(self, name: str) -> ModelCard | None:
         """The card, where nothing has to be waited for and no other model could be meant."""

@@ -79,6 +79,7 @@ class ModelService:
         self.remembered = RememberedModels(pool.prefer)
         loading = settings.loading
         self._by_request = loading.by_request
+        self._answer_s = loading.answer_s
         self.loader = Loader(
             pool, self.available, probe_hardware, self.remembered, list_cards, grace=loading.drain_s
         )
@@ -139,7 +140,7 @@ class ModelService:
             name = account.name if account else ""
             return may_load(self._by_request, user=user, name=name, is_admin=keys.is_admin(user))
 
-        return RequestedModels(self._models, self.available.all, self.for_requests, may)
+        return RequestedModels(self._models, self.available.all, self.for_requests, may, self._answer_s)
 
     def publish_changes(self) -> None:
         """Something changed in the pool: publish what readers of the events need to know."""
