@@ -86,7 +86,7 @@ def test_a_run_of_the_page_that_outlives_the_grace_is_kept_and_can_be_continued(
 
         server.until(written)
     assert server.stop() == 0
-    again = serve("--engine", "scripted", DUOLOGUE_PORT=str(server.port)).ready()
+    again = serve("--engine", "scripted", "--data", str(server.data)).ready()
     shown = httpx.get(f"{again.url}/api/conversations/c1", timeout=60).text
     assert '"interrupted"' in shown
     assert "Hello" in shown

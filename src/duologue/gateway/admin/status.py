@@ -369,6 +369,7 @@ def worker_row(pool: Pool, view: WorkerStatus) -> dict[str, Any]:
         "detail": view.detail,
         "progress": view.progress,
         "draining": view.draining,
+        "retiring": view.retiring,
         "note": view.note,
         "last_end": view.ended or None,
         "slots_total": queue.slots(view.worker),
