@@ -42,6 +42,8 @@ TOLD = {"worker_lost", "server_stopping", "model_unavailable", "queue_full", "en
 BUDGET_HANG_S = 10.0
 BUDGET_TURNS = 1.2
 MESSAGE = "Tell me in a few words what one sees from this window on an ordinary day of the year, and what one hears."
+WRITTEN = "root ::= [a-z]{12}"
+"""Random weights write random bytes, which are no text: a grammar has them write letters, in every turn alike."""
 failures: list[str] = []
 
 
@@ -97,7 +99,7 @@ def parent_of(process: int) -> int:
 async def until(true: Callable[[], Awaitable[bool]], seconds: float = 120.0) -> None:
     """Look again until it is true, or the time is over."""
     end = time.monotonic() + seconds
-    while not await true() and time.monotonic() < end:
+    while not await true() and time.monotonic() < end:  # noqa: ASYNC110 (what is waited for is another process)
         await asyncio.sleep(0.02)
 
 
@@ -286,7 +288,7 @@ async def turns(options: argparse.Namespace) -> None:
 
 async def one_turn(client: httpx.AsyncClient, messages: list[dict[str, str]]) -> tuple[float, float, str]:
     """Seconds to the first token, tokens per second after it, and the text."""
-    body = {"stream": True, "messages": messages, "max_tokens": 12, "temperature": 0, "ignore_eos": True}
+    body = {"stream": True, "messages": messages, "max_tokens": 16, "grammar": WRITTEN}
     start, times, text = time.perf_counter(), list[float](), ""
     async with client.stream("POST", "/v1/chat/completions", json=body) as response:
         async for line in response.aiter_lines():
