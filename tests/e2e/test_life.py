@@ -45,7 +45,7 @@ def test_a_server_that_is_stopped_takes_nothing_new_and_lets_a_reply_end(serve, 
         server.process.send_signal(signal.SIGTERM)
         assert text_of(stream) == "to the end."
     assert server.process.wait(60) == 0
-    assert "1 running requests have up to 600 s to end" in server.output
+    assert "Still running: 1, for up to 600 s" in server.output
     assert "Traceback" not in server.output
 
 

@@ -198,9 +198,7 @@ class _Server(uvicorn.Server):
             if not drain.running:
                 self.should_exit = True
             elif time.monotonic() >= self._stop_by:
-                log.warning(
-                    "%d requests have not ended in time; they are told that the server stops", drain.running
-                )
+                log.warning("Still running: %d. It is told that the server stops.", drain.running)
                 self.should_exit = True
         return await super().on_tick(counter)
 
@@ -210,7 +208,7 @@ class _Server(uvicorn.Server):
         drain.begin("stopping")
         if drain.running:
             log.warning(
-                "The server stops. %d running requests have up to %g s to end; a second signal stops it at once.",
+                "The server stops. Still running: %d, for up to %g s; a second signal stops it at once.",
                 drain.running,
                 seconds,
             )

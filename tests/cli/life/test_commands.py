@@ -35,7 +35,7 @@ def test_a_drain_waits_until_nothing_runs():
     drain(server, (), undo=False, wait=True, asides=asides)
     assert server.asked[0] == ("POST", "/api/admin/drain")
     assert asides.getvalue() == (
-        "2 running requests have not ended yet.\nThe server takes no new work, and nothing runs any more.\n"
+        "Still running: 2.\nThe server takes no new work, and nothing runs any more.\n"
     )
 
 

@@ -55,7 +55,7 @@ async def _drain(
             running = await _running(client, workers)
             if not running:
                 break
-            tell(f"{running} running requests have not ended yet.")
+            tell(f"Still running: {running}.")
             await anyio.sleep(LOOK)
         what = " and ".join(workers) if workers else "The server"
         tell(f"{what} takes no new work{'' if not wait else ', and nothing runs any more'}.")
