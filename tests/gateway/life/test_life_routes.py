@@ -5,6 +5,8 @@ import pytest
 from fastapi import FastAPI
 
 from duologue.config import Settings
+from duologue.config.sections.lifecycle import ModelWorkers
+from duologue.config.settings import ModelSettings
 from duologue.gateway.life.service import LifeService
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.scheduler import Scheduler
@@ -26,7 +28,7 @@ def acts() -> list[tuple[str, str, str]]:
 
 @pytest.fixture
 def life(pool, acts, tmp_path) -> LifeService:
-    settings = Settings(data=tmp_path, models={"m": {"workers": {"max": 3}}})
+    settings = Settings(data=tmp_path, models={"m": ModelSettings(workers=ModelWorkers(max=3))})
     return LifeService(settings, [pool], record=lambda *act: acts.append(act))
 
 

@@ -58,7 +58,7 @@ async def test_without_memory_there_is_no_other_worker_and_admins_see_why(monkey
             await lent(lease)
             await scale.look(tasks)
         assert list(pool.workers) == ["w"]
-        assert "no memory" in scale.view()[0]["note"]
+        assert "no memory" in str(scale.view()[0]["note"])
 
 
 async def test_a_worker_that_cannot_be_loaded_is_not_tried_again_at_once(monkeypatch):
