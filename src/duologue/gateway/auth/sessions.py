@@ -18,6 +18,8 @@ from starlette.requests import ClientDisconnect
 
 from duologue.errors import BadRequest, Unavailable
 from duologue.gateway.auth.guessing import GuessGuard
+from duologue.gateway.auth.user_agents import described_agent
+from duologue.gateway.middleware.address_group import address_group
 from duologue.gateway.middleware.proxy import base_of
 
 if TYPE_CHECKING:
@@ -38,12 +40,20 @@ class LoginSessions:
         self._keys = keys
         self._lifetime = lifetime
 
-    async def open(self, user: str, now: int) -> str:
-        """A new token for the user of this id; `now` in ms. Raises Unavailable while there is no database."""
+    async def open(self, user: str, now: int, *, until: int = 0, address: str = "", agent: str = "") -> str:
+        """A new token for the user of this id; `now` in ms, `until`: when the key ends that opened it, 0 for never; `address` and `agent`: from
+        where and by which browser. Raises Unavailable while there is no database."""
         if self._keys.users is None:
             raise Unavailable("The server is still starting; try again in a moment.")
         token = secrets.token_urlsafe(32)
-        await self._keys.users.open_login(self._digest(token), user, now + self._lifetime * 1000)
+        expires = now + self._lifetime * 1000
+        await self._keys.users.open_login(
+            self._digest(token),
+            user,
+            min(expires, until) if until else expires,
+            address=address,
+            agent=agent,
+        )
         self._keys.outdated()
         return token
 
@@ -53,7 +63,17 @@ class LoginSessions:
         login = register.logins.get(self._digest(token)) if register else None
         # A login from a time when the clock was years ahead must not last for years. A day is for smaller corrections.
         latest = now + self._lifetime * 1000 + DAY_MS
-        return self._keys.account(login.user) if login and now < login.expires <= latest else None
+        return self._keys.account(login.user, now) if login and now < login.expires <= latest else None
+
+    def note_seen(self, token: str, now: int, address: str) -> None:
+        """A session was used at this time (ms) from this address."""
+        from duologue.store.accounts.login_rows import Seen
+
+        self._keys.note_seen(self._digest(token), Seen(now, address_group(address)))
+
+    def digest(self, token: str) -> bytes:
+        """The stored digest of a token."""
+        return self._digest(token)
 
     async def close(self, token: str) -> None:
         if self._keys.users is not None:
@@ -87,7 +107,13 @@ def router(
         user = keys.user(key, now())
         if user is None:
             raise await guard.refusal(request.client.host if request.client else "", key, param="key")
-        token = await logins.open(user.id, now())
+        token = await logins.open(
+            user.id,
+            now(),
+            until=keys.end_of(user.key),
+            address=address_group(request.client.host) if request.client else "",
+            agent=described_agent(request.headers.get("user-agent", "")),
+        )
         response = JSONResponse({"user": user.id, "name": user.name, "role": user.role, "required": True})
         response.set_cookie(
             cookie,

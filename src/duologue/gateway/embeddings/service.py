@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from duologue.errors import BadRequest, EngineFailed, Problem
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.scheduling.pool import Pool
+from duologue.tracing import attributes, spans
 from duologue.values.embeddings.vectors import EmbeddingRequest, RerankRequest, unpacked
 from duologue.values.events import Done, Embedded, Failed, Ranked
 from duologue.values.requests import ModelCard
@@ -24,6 +25,8 @@ from duologue.wire.collected_reply import problem
 
 EMBED, RERANK = "embed", "rerank"
 """The kinds of this work in the queue and the metrics."""
+OPERATIONS = {EMBED: "embeddings", RERANK: "rerank"}
+"""What it is called in traces."""
 
 
 class EmbeddingResult(Struct, frozen=True):
@@ -41,13 +44,13 @@ class RankingResult(Struct, frozen=True):
 
 
 class EmbeddingService:
-    """Embeds and reranks on `pool`. `observe` is called for each request that ends, cancelled ones too."""
+    """Embeds and reranks on `pool`. `observe` is called with the model and the kind of each request that ends, cancelled ones too."""
 
     def __init__(
         self,
         pool: Pool,
         models: ModelRegistry,
-        observe: Callable[[str, Done | Failed], None] = lambda kind, event: None,
+        observe: Callable[[str, str, Done | Failed], None] = lambda model, kind, event: None,
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -106,8 +109,10 @@ class EmbeddingService:
         """What the model gives, the last of it `Done`. Raises Problem."""
         end: Done | Failed = Done("cancelled")
         start = self._clock()
+        asked = attributes.operation(OPERATIONS[kind], request.model) | {attributes.REQUEST_ID: request_id}
+        span = spans.span(f"{OPERATIONS[kind]} {request.model}", kind="client", attributes=asked)
         try:
-            with self._pool.lease(request.model, kind=kind, user=user) as lease:
+            with span as entered, self._pool.lease(request.model, kind=kind, user=user) as lease:
                 async for _ in lease.places():
                     pass
                 waited = (self._clock() - start) * 1000
@@ -119,13 +124,14 @@ class EmbeddingService:
                             raise problem(event)
                         if isinstance(event, Done):
                             event = end = replace(event, timings=replace(event.timings, queue=waited))
+                            entered.set({attributes.INPUT_TOKENS: event.usage.input})
                         if isinstance(event, Embedded | Ranked | Done):
                             yield event
         except Problem as refused:
             end = Failed(refused.code, refused.message, refused.status, refused.param, refused.retry_after)
             raise
         finally:
-            self._observe(kind, end)
+            self._observe(request.model, kind, end)
 
 
 def check_dimensions(card: ModelCard, dimensions: int | None) -> None:

@@ -21,6 +21,7 @@ from duologue.gateway.workers.stream import Item as Item
 from duologue.gateway.workers.stream import LeaseInbox as LeaseInbox
 from duologue.gateway.workers.stream import Outbox
 from duologue.gateway.workers.stream import Stream as Stream
+from duologue.tracing import spans
 from duologue.values.avatars import ClipRequest
 from duologue.values.call_events import (
     CallSetup,
@@ -129,10 +130,13 @@ class WorkerConnection:
             stream.deliver((self._refusal,))
             stream.close()
             return stream
-        if isinstance(request, ModelWork):
-            outbox = self._post(number, worker_protocol.Begin(number, slot, request, request_id))
-        else:
-            outbox = self._post(number, worker_protocol.Open(number, slot, request, request_id))
+        trace = spans.traceparent()
+        message = (
+            worker_protocol.Begin(number, slot, request, request_id, traceparent=trace)
+            if isinstance(request, ModelWork)
+            else worker_protocol.Open(number, slot, request, request_id, traceparent=trace)
+        )
+        outbox = self._post(number, message)
         began = self._clock() if isinstance(request, ChatRequest) else None
         stream = Stream(number, slot, choice, inbox, self._live, on_closed, outbox, began, self._clock)
         self._streams[number] = stream

@@ -20,6 +20,7 @@ from duologue.gateway.workers.connection import WorkerConnection
 from duologue.gateway.workers.process_facts import out_of_memory_kills, waits_for_disk
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.supervisor.crash_loop import Cause, CrashLoop
+from duologue.tracing import spans
 from duologue.values.events import RESTARTED, Failed
 from duologue.wire.worker_protocol import LoadSpec, Report
 
@@ -122,11 +123,13 @@ class WorkerKeeper:
             with anyio.CancelScope() as self._attempt:
                 self._crashes.started()
                 cause = await self._run_until_end()
+                # Only the first start belongs to the request that added the worker.
+                spans.leave()
                 if cause is None:
                     verdict = self._crashes.load_failed()
                 else:
                     verdict = self._crashes.ended(cause, self._clock())
-                self._count_end(str(cause or ""))
+                self._count_end(str(cause or ""), "crash" if cause else "load_failed")
                 if verdict.given_up:
                     self._give_up(verdict.sentence)
                 log.warning(
@@ -137,13 +140,14 @@ class WorkerKeeper:
                 )
                 await anyio.sleep(verdict.pause)
             if self._attempt.cancelled_caught:
-                self._count_end("it was restarted by an admin")
+                spans.leave()
+                self._count_end("it was restarted by an admin", "admin")
                 log.info("worker %s is restarted, as an admin requested", status.worker)
 
-    def _count_end(self, reason: str) -> None:
+    def _count_end(self, reason: str, cause: str) -> None:
         self.status.ended = reason
         self.status.restarts += 1
-        telemetry.metrics().worker_restarted(self.status.worker)
+        telemetry.metrics().worker_restarted(self.status.worker, self.status.label, cause)
         self._listener.worker_changed()
 
     def _give_up(self, sentence: str) -> None:

@@ -20,6 +20,7 @@ from duologue import process_limits
 from duologue.errors import StartFailed
 from duologue.gateway.workers.interpreter import CODE, environment
 from duologue.gateway.workers.process_facts import LogTail
+from duologue.tracing import spans
 from duologue.wire.worker_protocol import LoadSpec
 
 log = logging.getLogger(__name__)
@@ -89,7 +90,8 @@ async def started(
                 "DUOLOGUE_WORKER_LOG": ":".join(log_settings),
                 "DUOLOGUE_WORKER_SOCKET": str(listener.fileno()),
                 "DUOLOGUE_WORKER_LOAD_SPEC": msgspec.json.encode(load_spec).decode(),
-            },
+            }
+            | _tracing(load_spec.worker),
         )
     except OSError as error:
         with tail:  # closes it
@@ -112,6 +114,16 @@ async def started(
         finally:
             with anyio.CancelScope(shield=True):
                 await _end(process)
+
+
+def _tracing(worker: str) -> dict[str, str]:
+    """How the worker traces, and the span that its load belongs to: that of the request that had it started."""
+    if (settings := spans.settings_for(worker)) is None:
+        return {}
+    return {
+        "DUOLOGUE_WORKER_TRACING": msgspec.json.encode(settings).decode(),
+        "DUOLOGUE_WORKER_TRACEPARENT": spans.traceparent(),
+    }
 
 
 async def _end(process: Process) -> None:
