@@ -20,6 +20,7 @@ from duologue import __version__
 from duologue.cli import Config, Data, avatar, backup, keys, models
 from duologue.cli import voice as voice_commands
 from duologue.cli.accounts import audit, users
+from duologue.cli.life import flags as life
 from duologue.errors import BadRequest, Problem
 
 if TYPE_CHECKING:
@@ -409,6 +410,8 @@ app.command("listen", hidden=True)(voice_commands.transcribe)
 app.command()(voice_commands.call)
 app.command()(voice_commands.clip)
 app.command()(models.setup)
+app.command()(life.drain)
+app.command()(life.restart)
 app.add_typer(models.models)
 app.add_typer(keys.keys)
 app.add_typer(users.users)
