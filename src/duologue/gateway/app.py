@@ -19,7 +19,6 @@ from starlette.middleware import Middleware
 from duologue import __version__, telemetry
 from duologue.config import Settings
 from duologue.decoder import service as decoder
-from duologue.errors import Unavailable
 from duologue.faces.catalogue import LookCatalogue
 from duologue.gateway import tls, web_pictures
 from duologue.gateway.admin import routes as admin_routes
@@ -43,7 +42,7 @@ from duologue.gateway.batches.service import BatchService
 from duologue.gateway.body_limits import MEGABYTE, body_limits, json_limit, message_limits
 from duologue.gateway.calls import voice_socket
 from duologue.gateway.calls.call_model import is_native
-from duologue.gateway.calls.call_services import CallServices
+from duologue.gateway.calls.call_services import CallServices, continued_conversations
 from duologue.gateway.dialects import audio, chat_completions, chat_socket, parse_routes, text_completions
 from duologue.gateway.dialects.reply import ReplyPipeline
 from duologue.gateway.duplex import duplex_socket
@@ -83,6 +82,7 @@ from duologue.gateway.startup_messages import StartupMessages
 from duologue.gateway.static_page import FOLDER, StaticPage
 from duologue.gateway.upstreams import upstream_routes
 from duologue.gateway.upstreams.service import UpstreamService
+from duologue.gateway.usage.service import UsageService
 from duologue.gateway.workers.load_specs import ListCards, voice_load_spec
 from duologue.http.error_responses import exception_handlers
 from duologue.http.openapi_document import describe_completely, operation_id
@@ -97,9 +97,7 @@ from duologue.wire.worker_protocol import LoadSpec
 if TYPE_CHECKING:
     import ssl
 
-    from duologue.conversations.call_turns import CallTurns
     from duologue.conversations.service import Service
-    from duologue.values.messages import Tool
 
 log = logging.getLogger(__name__)
 
@@ -130,6 +128,7 @@ class Gateway:
         self.settings = settings
         self._restarts = restarts or GatewayRestarts()
         self.keys = Keys(read_key(_key(settings), settings.key_file), always=is_remote)
+        self.usage = UsageService(settings, self.keys)
         self.guessing = GuessGuard()
         self.ledger = ByteLedger(settings.limits.in_flight_mb * MEGABYTE)
         self.static_page = StaticPage(FOLDER if settings.ui.enabled else None)
@@ -147,12 +146,14 @@ class Gateway:
         ended = partial(measure_end, self.metrics_history)
         generator = Generator(self.pool, observe=ended, wrote=self.metrics_history.wrote)
         self.replies = generator.running
-        self.models = ModelRegistry(self.pool.cards, settings.all_aliases, self.pool.find)
-        self.embeddings = EmbeddingService(self.pool, self.models, vector_observer(self.metrics_history))
+        meter, allows = self.usage.meter, self.usage.lookup.may_list
+        self.models = ModelRegistry(self.pool.cards, settings.all_aliases, self.pool.find, allows)
+        observed = vector_observer(self.metrics_history)
+        self.embeddings = EmbeddingService(self.pool, self.models, observed, meter=meter)
         self.voice = self._voice_pool()
         self.library = VoiceLibrary(settings.limits.voices)
         self.avatars = AvatarLibrary(settings.limits.avatars, LookCatalogue())
-        self.speech = SpeechService(self.voice, settings.voice, self.library)
+        self.speech = SpeechService(self.voice, settings.voice, self.library, meter)
         self.video = VideoOffers(settings.video, self.speech, self.avatars)
         self.clips = ClipService(self.speech, self.avatars, settings.data / "clips")
         self.files = StoredFiles(
@@ -160,7 +161,8 @@ class Gateway:
         )
         self._told_voice = (self.speech.status, self.speech.card)
         fitter = MediaFitter(self.speech, settings.limits.media_budget())
-        self.generate = FittedGenerate(generator, self.models.resolve, fitter)
+        self.fitted = FittedGenerate(generator, self.models.resolve, fitter)
+        self.generate = self.usage.generate(self.fitted, self.models.resolve)
         self.apps = AppRegistry(self._abilities, self._models_changed)
         self.voice_packs = VoicePacks(settings, self.voice, probe_hardware)
         self.recordings = RecordingService(
@@ -194,24 +196,25 @@ class Gateway:
             self.models,
             settings=settings.voice,
             limits=settings.limits,
-            conversations=self._open_call_turns,
-            read_ahead=self.generate.reading_ahead(generator.ahead),
+            conversations=continued_conversations(lambda: self.service),
+            read_ahead=self.fitted.reading_ahead(generator.ahead),
             observe=measure_turn,
             speech=self.speech,
             apps=self.apps,
             recordings=self.recordings,
             slots=self.pool,
             video=self.video,
+            meter=self.usage.meter,
         )
 
     def _features(self) -> dict[str, bool]:
         """What else users may do. A model that holds calls by itself needs no voice worker."""
-        native = any(is_native(card) for card in self.models.cards())
+        native = any(is_native(card) for card in self.models.every())
         return {"recording": self.recordings.allowed, **({"voice": True} if native else {})}
 
     def _abilities(self) -> Abilities:
         """What the loaded engines can do."""
-        cards = [card for card in self.models.cards() if card.chats]
+        cards = [card for card in self.models.every() if card.chats]
         native = [card for card in cards if is_native(card)]
         coming = bool(self.model_service.coming) or any(not card.context for card in cards)
         return Abilities(
@@ -229,16 +232,6 @@ class Gateway:
 
     def _pools(self) -> list[Pool]:
         return [self.pool, *([] if self.voice is None else [self.voice])]
-
-    async def _open_call_turns(
-        self, user: str, conversation: str, model: str, tools: Sequence[Tool]
-    ) -> CallTurns:
-        """A conversation that is continued as a call. Raises Problem."""
-        from duologue.conversations.call_turns import open_call_turns
-
-        if self.service is None:
-            raise Unavailable("The server is starting. Call again in a moment.")
-        return await open_call_turns(self.service, user, conversation, model=model, tools=tools)
 
     def _is_temporary(self, conversation: str) -> bool:
         return self.service is not None and self.service.stores.is_temporary(conversation)
@@ -340,7 +333,7 @@ class Gateway:
             references,
             limits=limits,
             settings=self.settings.responses,
-            count=self.generate.counting(self.pool.count),
+            count=self.fitted.counting(self.pool.count),
             clock=time.time,
         )
         responses = response_routes.router(self.responses, self.requested_models, limits)
@@ -371,6 +364,7 @@ class Gateway:
                     login_page=page.login if settings.ui.enabled else None,
                     guessing=guessing,
                 ),
+                self.usage.headers(),
                 Middleware(StreamLimit, settings.limits.sockets_per_user),
                 Middleware(BytesInFlight, self.ledger, streamed=["/api/blobs", "/api/import", "/v1/files"]),
                 Middleware(MessageLimit, message_limits(settings)),
@@ -379,7 +373,8 @@ class Gateway:
             exception_handlers=exception_handlers(),
         )
         app.include_router(sessions.router(keys, logins, cookie=cookie, now=wall_clock, guessing=guessing))
-        app.include_router(key_routes.router(keys))
+        for routes in (key_routes.router(keys, self.usage.defaults), self.usage.routes()):
+            app.include_router(routes)
         self._include_routers(app)
         app.router.default = page
         describe_completely(app, ThreadLane(1).run)
@@ -432,7 +427,7 @@ class Gateway:
             anthropic_messages.router(
                 self.generate,
                 self.requested_models,
-                self.generate.counting(self.pool.count),
+                self.fitted.counting(self.pool.count),
                 limits=self.settings.limits,
                 speech=self.speech,
                 references=references,
@@ -464,7 +459,7 @@ class Gateway:
                     self.settings,
                     generate=self.generate,
                     resolve=self.models.resolve,
-                    count=self.generate.counting(self.pool.count),
+                    count=self.fitted.counting(self.pool.count),
                     models=self.model_service.for_chats,
                     has_waiting_requests=lambda: self.pool.scheduler.someone_waits,
                     model_ready=self._settle,
@@ -476,6 +471,7 @@ class Gateway:
             await tasks.start(self.recordings.run, self.service.stores.durable.recordings)
             tasks.start_soon(self._repeat_loads)
             await self.keys.use(Users(self.service.stores.durable.database, wall_clock))
+            await tasks.start(self.usage.run, self.service.stores.durable.usage)
             self.library.use(self.service.stores.durable.custom_voices)
             await tasks.start(self.clips.run)
             self.avatars.use(self.service.stores.durable.avatars)
@@ -492,6 +488,7 @@ class Gateway:
             tasks.start_soon(watch_loop, telemetry.metrics().loop_stalled)
             yield
             await self.keys.note_used()
+            await self.usage.flush()
 
 
 def _key(settings: Settings) -> str | None:

@@ -42,8 +42,8 @@ _KEY = re.compile(r"[\x21-\x7e]{1,1024}")
 
 
 class User(NamedTuple):
-    """The authenticated user. `id` is the owner in the database, `name` is for people, `key` the id of the key that was used, or "" for a
-    login."""
+    """The authenticated user. `id` is the owner in the database, `name` is for people, `key` the id of the key that was used, or that
+    the login was made with; "" for a login that is older than this was stored."""
 
     id: str
     role: str
@@ -142,8 +142,8 @@ class Keys:
     def user(self, candidate: str, now: int = 0) -> User | None:
         """The user of a key; None for a wrong one. `now` (ms) is recorded as its last use."""
         if self._digest is not None and hmac.compare_digest(self._hash(candidate), self._digest):
-            account = self.account(LOCAL.id)
-            return account and account._replace(key=caller.KEY_OF_SETTINGS)
+            local = self.account(LOCAL.id)
+            return local and local._replace(key=caller.KEY_OF_SETTINGS)
         if self._register is None:
             return None
         # The lookup is by digest, so its timing reveals nothing about the key.

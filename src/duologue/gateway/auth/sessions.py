@@ -38,12 +38,12 @@ class LoginSessions:
         self._keys = keys
         self._lifetime = lifetime
 
-    async def open(self, user: str, now: int) -> str:
-        """A new token for the user of this id; `now` in ms. Raises Unavailable while there is no database."""
+    async def open(self, user: str, now: int, key: str = "") -> str:
+        """A new token for the user of this id, who came with the key of this id; `now` in ms. Raises Unavailable while there is no database."""
         if self._keys.users is None:
             raise Unavailable("The server is still starting; try again in a moment.")
         token = secrets.token_urlsafe(32)
-        await self._keys.users.open_login(self._digest(token), user, now + self._lifetime * 1000)
+        await self._keys.users.open_login(self._digest(token), user, now + self._lifetime * 1000, key)
         self._keys.outdated()
         return token
 
@@ -53,7 +53,10 @@ class LoginSessions:
         login = register.logins.get(self._digest(token)) if register else None
         # A login from a time when the clock was years ahead must not last for years. A day is for smaller corrections.
         latest = now + self._lifetime * 1000 + DAY_MS
-        return self._keys.account(login.user) if login and now < login.expires <= latest else None
+        if login is None or not now < login.expires <= latest:
+            return None
+        account = self._keys.account(login.user)
+        return account and account._replace(key=login.key)
 
     async def close(self, token: str) -> None:
         if self._keys.users is not None:
@@ -87,7 +90,7 @@ def router(
         user = keys.user(key, now())
         if user is None:
             raise await guard.refusal(request.client.host if request.client else "", key, param="key")
-        token = await logins.open(user.id, now())
+        token = await logins.open(user.id, now(), user.key)
         response = JSONResponse({"user": user.id, "name": user.name, "role": user.role, "required": True})
         response.set_cookie(
             cookie,

@@ -29,8 +29,9 @@ from duologue.store.schema.metadata import Number as Number
 from duologue.store.schema.metadata import Plain as Plain
 from duologue.store.schema.metadata import metadata as metadata
 from duologue.store.schema.response_tables import responses as responses
+from duologue.store.schema.usage_tables import usage as usage
 
-HEAD = "0014"
+HEAD = "0015"
 """The revision of this schema. Revisions are four-digit numbers, so that they can be compared as text."""
 
 
@@ -388,6 +389,7 @@ keys = Table(
     Column("created", BigInteger, nullable=False),
     Column("last_used", BigInteger, nullable=False),
     Column("revoked", BigInteger, nullable=False),
+    Column("limits", Text, nullable=True),
 )
 
 # The key of the settings logs in as `local`, who is no row of `users`: no foreign key.
@@ -398,6 +400,7 @@ logins = Table(
     Column("user_id", Text, nullable=False, index=True),
     Column("created", BigInteger, nullable=False),
     Column("expires", BigInteger, nullable=False, index=True),
+    Column("key_id", Text, nullable=True),
 )
 
 
