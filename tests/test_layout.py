@@ -23,7 +23,16 @@ TESTS = ROOT / "tests"
 PAGE = ROOT / "web" / "src"
 
 # The files of the command line that are imported for every command; the others are imported inside their command.
-COMMANDS = ("main", "avatar", "backup", "keys", "models", "voice")
+COMMANDS = (
+    "main",
+    "avatar",
+    "backup",
+    "keys",
+    "models",
+    "voice",
+    "usage/key_commands",
+    "usage/usage_command",
+)
 
 GROUND = {"values", "errors"}
 SHELL = GROUND | {"config", "telemetry", "notifier", "threads"}
@@ -598,7 +607,7 @@ def test_the_command_line_imports_the_programs_only_inside_its_commands() -> Non
             for module, line, at_import in imports_of(SOURCE / name)
             if at_import
             and (file := file_of(module)) is not None
-            and name_of(file) not in {"__init__.py", "errors.py", "cli/__init__.py"}
+            and name_of(file) not in {"__init__.py", "errors.py", "cli/__init__.py", "cli/usage/__init__.py"}
             and name_of(file) not in {f"cli/{stem}.py" for stem in COMMANDS}
         ]
     )

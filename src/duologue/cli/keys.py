@@ -41,7 +41,7 @@ def add(
     data: Data = None,
 ) -> None:
     """Create a key. It is printed once and cannot be shown again."""
-    settings = _settings(config, data)
+    settings = settings_of(config, data)
     own = _has_own_key(settings)
 
     async def work(users: Users) -> NewKey:
@@ -49,7 +49,7 @@ def add(
             await users.know_local()
         return await users.add_key(name, admin=admin)
 
-    new_key = _with(settings, work)
+    new_key = run_on_users(settings, work)
     print(new_key.value)
     _note(
         f"This is the key of {new_key.account.name} ({new_key.account.role}). Store it safely: it is not shown again."
@@ -64,12 +64,12 @@ def add(
 @keys.command("list")
 def list_(config: Config = None, data: Data = None) -> None:
     """List the keys and their users."""
-    settings = _settings(config, data)
+    settings = settings_of(config, data)
 
     async def work(users: Users) -> tuple[tuple[Key, ...], tuple[Account, ...]]:
         return await users.keys(), await users.accounts()
 
-    all_keys, accounts = _with(settings, work)
+    all_keys, accounts = run_on_users(settings, work)
     if _has_own_key(settings):
         _note("The settings contain a key too; its user is local, an admin.")
     if not all_keys:
@@ -104,12 +104,12 @@ def revoke(
     """Revoke a key and end the logins of its user. A running server notices within a second."""
     if (key is None) is not everything:
         raise BadRequest("Name the key to revoke by its id, a user by name, or pass --all.", param="key")
-    settings = _settings(config, data)
+    settings = settings_of(config, data)
     if key is None:
-        count = _with(settings, lambda users: users.clear())
+        count = run_on_users(settings, lambda users: users.clear())
         print(f"{_counted(count)} deleted.")
         return
-    revoked = _with(settings, lambda users: users.revoke(key))
+    revoked = run_on_users(settings, lambda users: users.revoke(key))
     print(f"{_counted(len(revoked.keys))} revoked." if revoked.keys else "The key was already revoked.")
     if not revoked.left and not _has_own_key(settings):
         _note(
@@ -137,17 +137,17 @@ def user(
         raise BadRequest("--role must be user or admin.", param="role")
     if role is None and disabled is None:
         raise BadRequest("Nothing to change: pass --role, --disable or --enable.", param="role")
-    settings = _settings(config, data)
+    settings = settings_of(config, data)
     own = _has_own_key(settings)
 
     async def work(users: Users) -> Account:
         return await users.change(name, role=new_role, disabled=disabled, key_of_settings=own)
 
-    account = _with(settings, work)
+    account = run_on_users(settings, work)
     print(f"{account.name} is {account.role}{', and disabled' if account.disabled else ''}.")
 
 
-def _with(settings: Settings, work: Callable[[Users], Awaitable[T]]) -> T:
+def run_on_users(settings: Settings, work: Callable[[Users], Awaitable[T]]) -> T:
     """Run `work` on the users of the settings' database, and return its result."""
     import anyio
 
@@ -184,7 +184,8 @@ def _day(at: int) -> str:
     return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d %H:%M") if at else "never"
 
 
-def _settings(config: Path | None, data: Path | None) -> Settings:
+def settings_of(config: Path | None, data: Path | None) -> Settings:
+    """The settings of a command with these options."""
     from duologue.config import load
 
     return load(config, os.environ, {"data": data})

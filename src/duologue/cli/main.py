@@ -19,6 +19,7 @@ import typer
 from duologue import __version__
 from duologue.cli import Config, Data, avatar, backup, keys, models
 from duologue.cli import voice as voice_commands
+from duologue.cli.usage import key_commands, usage_command
 from duologue.errors import BadRequest, Problem
 
 if TYPE_CHECKING:
@@ -387,7 +388,10 @@ app.command()(voice_commands.call)
 app.command()(voice_commands.clip)
 app.command()(models.setup)
 app.add_typer(models.models)
+keys.keys.command()(key_commands.show)
+keys.keys.command()(key_commands.limit)
 app.add_typer(keys.keys)
+app.command()(usage_command.usage)
 app.add_typer(avatar.avatars)
 app.command()(backup.backup)
 

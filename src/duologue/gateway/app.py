@@ -301,6 +301,7 @@ class Gateway:
             aliases=self.models.aliases,
             apps=self.apps.is_enabled,
             modes=self.apps.standings,
+            allows=self.usage.lookup.may_list,
         )
 
     def _openai_routes(self, references: MediaReferences) -> tuple[APIRouter, ...]:

@@ -117,6 +117,10 @@ class Users:
         self._database = database
         self._now = now
 
+    @property
+    def database(self) -> Database:
+        return self._database
+
     async def register(self) -> Register:
         """The present register."""
         async with self._database.reading() as connection:

@@ -167,7 +167,9 @@ STEPS = st.lists(
 
 @settings(max_examples=200)
 @given(STEPS, st.integers(1, 1000), st.integers(1, 5), st.integers(1, 20), st.integers(1, 3000))
-def test_whatever_comes_no_limit_is_overrun_by_more_than_one_request(steps, tokens, concurrent, requests, day):
+def test_whatever_comes_no_limit_is_overrun_by_more_than_one_request(
+    steps, tokens, concurrent, requests, day
+):
     """Requests use at most what they reserved. The tokens that ended in any minute, and on the day, exceed the limit by less than one request
     may need; requests never do."""
     limits = AppliedLimits(concurrent, requests, tokens, day)

@@ -59,9 +59,11 @@ def router(
     aliases: Callable[[], Mapping[str, ModelCard]] = dict,
     apps: Callable[[AppId], bool] = lambda app: True,
     modes: Callable[[], Mapping[str, Any]] = dict,
+    allows: Callable[[str], bool] = lambda model: True,
 ) -> APIRouter:
     """`/health`, `/ready`, `/status`, `/workers`, `/metrics`, `/api/queue`, `/api/capabilities`. `coming`: models still to be loaded at
-    the start; `features`: what else users may do; `chosen`: the default model of an admin; `aliases`: other names of models; `apps`: whether a mode is switched on; `modes`: whether each can be used, and how."""
+    the start; `features`: what else users may do; `chosen`: the default model of an admin; `aliases`: other names of models; `apps`: whether a mode is switched on; `modes`: whether each can be used, and how; `allows`:
+    whether the key in use may use a model."""
     routes, voice = APIRouter(tags=["operations"]), speech or SpeechService(None)
 
     @routes.get("/health", summary="Whether the gateway is running")
@@ -107,7 +109,7 @@ def router(
             "build": build,
             "outdated": is_outdated(request, build),
             "base_path": base_of(request.scope),
-            **models_view(pool, chosen(), coming(), aliases()),
+            **models_view(pool, chosen(), coming(), aliases(), allows),
             **_user_fields(request, auth_required(), {**voice.features(), **features()}),
             "apps": {app.id: apps(app.id) for app in APPS},
             "modes": dict(modes()),
@@ -187,10 +189,14 @@ def loading_message(model: str) -> str:
 
 
 def models_view(
-    pool: Pool, default: str, coming: Sequence[str], aliases: Mapping[str, ModelCard]
+    pool: Pool,
+    default: str,
+    coming: Sequence[str],
+    aliases: Mapping[str, ModelCard],
+    allows: Callable[[str], bool] = lambda model: True,
 ) -> dict[str, Any]:
-    """What the page knows of models: the state of the default one, every model, and their aliases."""
-    rows = model_rows(pool, default, coming)
+    """What the page knows of models: the state of the default one, every model that its key may use, and their aliases."""
+    rows = [row for row in model_rows(pool, default, coming) if allows(row["name"])]
     state, detail = ("loading", loading_message(default)) if default in coming else model_state(pool)
     if not rows:
         state, detail = "empty", NO_CHAT_MODEL if pool.cards() else NO_MODEL
