@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from duologue.cli import keys
 from duologue.errors import BadRequest, NotFound
-from duologue.gateway.auth.keys import Keys, User, wall_clock
+from duologue.gateway.auth.keys import Keys, wall_clock
 from duologue.store.database import Database
 from duologue.store.users import Users
 
@@ -151,7 +151,7 @@ async def test_a_running_server_takes_the_key_and_lets_it_go_again(tmp_path):
         value = await command("add", "ada")
         clock.now += 1
         await keys.refresh()
-        assert keys.user(value) == User("local", "admin", "ada")
+        assert keys.user(value)[:3] == ("local", "admin", "ada")
         assert await command("revoke", "ada") == "1 key is revoked."
         clock.now += 1
         await keys.refresh()

@@ -12,6 +12,19 @@ export interface Account {
   readonly disabled: number;
 }
 
+/** Limits that were set for a key: null or absent is the server's default, 0 and an empty list are no limit. */
+export interface KeyLimits {
+  readonly concurrent?: number | null;
+  readonly requests_per_minute?: number | null;
+  readonly tokens_per_minute?: number | null;
+  readonly tokens_per_day?: number | null;
+  readonly models?: readonly string[] | null;
+  readonly weight?: number | null;
+}
+
+/** The limits that apply. */
+export type AppliedLimits = { readonly [Name in keyof KeyLimits]-?: NonNullable<KeyLimits[Name]> };
+
 /** An API key without its secret. */
 export interface Key {
   readonly id: string;
@@ -21,11 +34,14 @@ export interface Key {
   readonly created: number;
   readonly last_used: number;
   readonly revoked: number;
+  readonly limits: KeyLimits;
 }
 
 export interface KeyList {
   readonly keys: readonly Key[];
   readonly users: readonly Account[];
+  /** Of users' keys; those of admins have none by default. */
+  readonly default_limits: AppliedLimits;
 }
 
 /** `key` is the secret, returned only once. */
@@ -49,6 +65,10 @@ export class KeyClient {
   /** Creates the user if needed. */
   create(name: string, role: Role): Promise<Answer<NewKey>> {
     return sendJson(this.#fetch, "POST", "api/keys", { name, role });
+  }
+
+  limit(id: string, limits: KeyLimits): Promise<Answer<Key>> {
+    return sendJson(this.#fetch, "PATCH", `api/keys/${encodeURIComponent(id)}`, limits);
   }
 
   revoke(id: string): Promise<Answer<null>> {
