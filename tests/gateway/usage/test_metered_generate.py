@@ -75,6 +75,12 @@ async def test_a_reply_is_passed_on_as_it_is_and_counted_by_its_own_numbers(usag
     assert script.requests[0].model == "small"
 
 
+async def test_pieces_that_come_with_the_end_are_not_counted_twice(usage):
+    everything = [(0, TextDelta("Good")), (0, TextDelta(" day")), (0, Done("stop", Usage(12, 3)))]
+    await read(metered(usage, Script(everything)))
+    assert counted(usage) == {"small": UsageCounts(1, 0, 12, 0, 3)}
+
+
 async def test_choices_have_one_prompt(usage):
     ends = [[(0, Done("stop", Usage(12, 3)))], [(1, Done("stop", Usage(12, 4, 12)))]]
     await read(metered(usage, Script(*ends)), count=2)

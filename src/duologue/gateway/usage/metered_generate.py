@@ -26,6 +26,8 @@ from duologue.values.events import (
 from duologue.values.generate import Batch, Generate
 from duologue.values.requests import ChatRequest, ModelCard
 
+DELTAS = (TextDelta, ReasoningDelta, ToolCallDelta)
+"""About one token each."""
 REPLY_OF_CALL = "call"
 """What usage calls the replies of calls, as it does the calls themselves."""
 
@@ -86,12 +88,14 @@ async def _counting(batches: AsyncIterator[Batch], request: MeteredRequest) -> A
     is_read_counted = False
     try:
         async for batch in batches:
-            pieces = 0
+            # First, as the end of a choice may be in the same batch as its last pieces.
+            pieces = [choice for choice, event in batch if isinstance(event, DELTAS)]
+            for choice in pieces:
+                written[choice] = written.get(choice, 0) + 1
+            if pieces:
+                request.wrote(len(pieces))
             for choice, event in batch:
-                if isinstance(event, TextDelta | ReasoningDelta | ToolCallDelta):
-                    written[choice] = written.get(choice, 0) + 1
-                    pieces += 1
-                elif isinstance(event, Progress):
+                if isinstance(event, Progress):
                     read = max(read, (event.processed, event.cached))
                 elif isinstance(event, Prefilled):
                     read = max(read, (event.input or 0, event.cached))
@@ -107,8 +111,6 @@ async def _counting(batches: AsyncIterator[Batch], request: MeteredRequest) -> A
                     )
                 elif isinstance(event, Failed):
                     request.failed()
-            if pieces:
-                request.wrote(pieces)
             yield batch
     finally:
         if not is_read_counted:
