@@ -1,7 +1,7 @@
 // User accounts and their API keys, for admins. No DOM.
 import { type Answer, problemOf } from "../wire/transport/http";
 import type { Account, AppliedLimits, Key, KeyClient, KeyLimits, NewKey, Role } from "../wire/server/keys";
-import { UNLIMITED } from "./key_limits";
+import { UNLIMITED } from "../usage/key_limits";
 
 export interface Person {
   readonly account: Account;

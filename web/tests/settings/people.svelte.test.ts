@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { UNLIMITED } from "../../src/settings/key_limits";
+import { UNLIMITED } from "../../src/usage/key_limits";
 import { People } from "../../src/settings/people.svelte";
 import { KeyClient } from "../../src/wire/server/keys";
 

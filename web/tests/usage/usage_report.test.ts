@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { byDay, byGroup, dayOf, lastDays, total } from "../../src/settings/usage_report";
+import { byDay, byGroup, dayOf, lastDays, total } from "../../src/usage/usage_report";
 import type { UsageRow } from "../../src/wire/server/usage";
 
 function row(day: string, key: string, model: string, requests: number, tokens: number): UsageRow {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
-import { Usage } from "../../src/settings/usage.svelte";
-import { UsageToday } from "../../src/settings/usage_today.svelte";
+import { Usage } from "../../src/usage/usage.svelte";
+import { UsageToday } from "../../src/usage/usage_today.svelte";
 import { csvAddress, UsageClient } from "../../src/wire/server/usage";
 
 const NOW = Date.UTC(2026, 10, 27, 12);

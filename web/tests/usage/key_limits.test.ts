@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { appliedLimits, fieldsOf, limitsOf, UNLIMITED } from "../../src/settings/key_limits";
+import { appliedLimits, fieldsOf, limitsOf, UNLIMITED } from "../../src/usage/key_limits";
 
 const EMPTY = fieldsOf({});
 
