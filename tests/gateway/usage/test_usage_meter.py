@@ -107,3 +107,13 @@ async def test_a_long_reply_holds_the_tokens_it_has_written(usage):
         request.wrote(95)
         with pytest.raises(Busy), usage.meter.request("chat", "small", user="", tokens=10):
             raise AssertionError
+
+
+async def test_the_rests_of_small_pieces_of_sound_add_up(usage):
+    usage.use(usage.bob)
+    with usage.meter.request("call", "", user="", part=True) as call:
+        for _ in range(3000):
+            call.heard(0.0213333)
+            call.spoke(0.0004)
+    (counts,) = usage.meter.counter.view().values()
+    assert (counts.heard_ms, counts.spoken_ms, counts.requests) == (63_999, 1200, 0)

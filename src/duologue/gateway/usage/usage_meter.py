@@ -103,6 +103,8 @@ class CountedRequest:
         self._written = 0
         self._failed = False
         self._counts = UsageCounts()
+        self._heard = self._spoken = 0.0
+        self._sound = UsageCounts()
 
     def wrote(self, tokens: int) -> None:
         self._written += tokens
@@ -114,14 +116,22 @@ class CountedRequest:
         self._written = max(0, self._written - instead_of)
 
     def heard(self, seconds: float) -> None:
-        self._sound(UsageCounts(heard_ms=round(seconds * 1000)))
+        self._heard += seconds
+        self._count_sound()
 
     def spoke(self, seconds: float) -> None:
-        self._sound(UsageCounts(spoken_ms=round(seconds * 1000)))
+        self._spoken += seconds
+        self._count_sound()
 
-    def _sound(self, counts: UsageCounts) -> None:
-        if counts != UsageCounts():
-            self._meter.count(self._share, self._kind, self._model, counts)
+    def _count_sound(self) -> None:
+        """Count the whole milliseconds that were not counted yet: sound comes in pieces of a few, whose rests add up."""
+        heard, spoken = (round(seconds * 1000, 3) for seconds in (self._heard, self._spoken))
+        new = UsageCounts(
+            heard_ms=int(heard) - self._sound.heard_ms, spoken_ms=int(spoken) - self._sound.spoken_ms
+        )
+        if new != UsageCounts():
+            self._sound = self._sound.plus(new)
+            self._meter.count(self._share, self._kind, self._model, new)
 
     def failed(self) -> None:
         self._failed = True
