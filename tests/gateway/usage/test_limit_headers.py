@@ -34,8 +34,8 @@ async def asked(usage, key, path="/v1/chat/completions", headers=None):
         LimitHeaders(app, usage.meter), usage.keys, LoginSessions(usage.keys), cookie=cookie_name(1)
     )
     async with httpx.AsyncClient(transport=httpx.ASGITransport(guarded), base_url="http://localhost") as http:
-        answer = await http.post(path, headers={"Authorization": f"Bearer {key.value}", **(headers or {})})
-    return {name: value for name, value in answer.headers.items() if "ratelimit" in name}
+        told = await http.post(path, headers={"Authorization": f"Bearer {key.value}", **(headers or {})})
+    return {name: value for name, value in told.headers.items() if "ratelimit" in name}
 
 
 async def test_a_key_without_limits_gets_none(usage):

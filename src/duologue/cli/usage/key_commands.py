@@ -12,6 +12,7 @@ from duologue.errors import BadRequest
 
 if TYPE_CHECKING:
     from duologue.config import Settings
+    from duologue.store.usage.usage_rows import UsageColumn
     from duologue.store.users import Account, Key
     from duologue.values.usage.key_limits import AppliedLimits
     from duologue.values.usage.usage_counts import UsageRow
@@ -118,7 +119,8 @@ def _show(settings: Settings, key: Key) -> None:
     async def read(users: Users) -> tuple[tuple[Account, ...], list[UsageRow]]:
         database: Database = users.database
         today = day_of(time.time())
-        return await users.accounts(), await UsageRows(database).totals(today, today, ("key",))
+        by_key: tuple[UsageColumn, ...] = ("key",)
+        return await users.accounts(), await UsageRows(database).totals(today, today, by_key)
 
     accounts, today = run_on_users(settings, read)
     account = next(account for account in accounts if account.id == key.user)

@@ -75,10 +75,8 @@ def _print_table(entries: list[dict[str, Any]], by: tuple[str, ...]) -> None:
     names = [
         name for name in names if name not in ("user", "key")
     ]  # ids; the name and the key's beginning say it
-    if any(entry["sound_in_seconds"] or entry["sound_out_seconds"] for entry in entries):
-        shown = (*SHOWN, "sound_in_seconds", "sound_out_seconds")
-    else:
-        shown = SHOWN
+    has_sound = any(entry["sound_in_seconds"] or entry["sound_out_seconds"] for entry in entries)
+    shown = (*SHOWN, *(("sound_in_seconds", "sound_out_seconds") if has_sound else ()))
     header = [
         name.upper().replace("_", " ").replace("NAME", "USER").replace("PREFIX", "KEY")
         for name in (*names, *shown)
