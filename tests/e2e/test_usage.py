@@ -108,6 +108,15 @@ async def _streaming(http, message, *, task_status) -> None:
                 task_status.started()
 
 
+async def test_several_prompts_are_one_request(limited):
+    http = await limited.key("prompts", concurrent=1, requests_per_minute=1)
+    answer = await http.post("/v1/completions", json={"model": "", "prompt": ["One", "Two", "Three"]})
+    assert [choice["index"] for choice in answer.json()["choices"]] == [0, 1, 2]
+    (row,) = await limited.used("prompts")
+    assert (row["requests"], row["total_tokens"]) == (1, answer.json()["usage"]["total_tokens"])
+    assert (await chat(http)).status_code == 429
+
+
 async def test_a_days_tokens_end_with_their_own_code(limited):
     http = await limited.key("quota", tokens_per_day=1)
     assert (await chat(http)).status_code == 200

@@ -5,6 +5,7 @@ from tests.gateway.usage.conftest import DAY
 
 from duologue.errors import Busy, ModelNotFound
 from duologue.gateway.scheduling.lowest_place import lowest_place
+from duologue.gateway.scheduling.request_meter import one_request
 from duologue.values.usage.usage_counts import UsageCounts, UsageSlot
 
 pytestmark = pytest.mark.anyio
@@ -117,3 +118,36 @@ async def test_the_rests_of_small_pieces_of_sound_add_up(usage):
             call.spoke(0.0004)
     (counts,) = usage.meter.counter.view().values()
     assert (counts.heard_ms, counts.spoken_ms, counts.requests) == (63_999, 1200, 0)
+
+
+async def test_several_replies_to_one_request_are_one_request_until_the_last_has_ended(usage):
+    await usage.limit(usage.bob, concurrent=1, requests_per_minute=1, tokens_per_minute=100)
+    usage.use(usage.bob)
+
+    def running() -> int:
+        return usage.meter.limiter.running(usage.bob.key.id)
+
+    with one_request():
+        first = usage.meter.request("chat", "small", user="", tokens=90)
+        second = usage.meter.request("chat", "small", user="", tokens=90)
+        first.__enter__().counted(prompt=1, completion=10)
+        second.__enter__().counted(prompt=2, completion=20)
+        assert (running(), usage.meter.standing(usage.bob.key.id).tokens[0]) == (1, 0)
+        first.__exit__(None, None, None)
+        assert running() == 1
+        second.__exit__(None, None, None)
+    assert running() == 0
+    assert usage.meter.standing(usage.bob.key.id).tokens[0] == 67
+    (counts,) = usage.meter.counter.view().values()
+    assert counts == UsageCounts(1, 0, 3, 0, 30)
+
+
+async def test_a_request_whose_first_reply_is_refused_is_refused(usage):
+    await usage.limit(usage.bob, requests_per_minute=1)
+    usage.use(usage.bob)
+    with usage.meter.request("chat", "small", user="", tokens=1):
+        pass
+    with one_request():
+        for _ in range(2):
+            with pytest.raises(Busy), usage.meter.request("chat", "small", user="", tokens=1):
+                raise AssertionError

@@ -7,7 +7,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from typing import Protocol
+
+
+class SharedRequest:
+    """Replies that are one request of a client, such as those to several prompts. `running`: how many of them run; `is_counted`: whether
+    the first of them was admitted, for all; `holds_place`: one that has ended left its place to the others."""
+
+    def __init__(self) -> None:
+        self.running = 0
+        self.is_counted = False
+        self.holds_place = False
+
+
+_shared: ContextVar[SharedRequest | None] = ContextVar("shared_request", default=None)
+
+
+@contextmanager
+def one_request() -> Iterator[None]:
+    """The tasks that are started inside are one request of a client, whatever they generate."""
+    token = _shared.set(SharedRequest())
+    try:
+        yield
+    finally:
+        _shared.reset(token)
+
+
+def shared_request() -> SharedRequest | None:
+    """What the running task has in common with others; None for a request of its own."""
+    return _shared.get()
 
 
 class MeteredRequest(Protocol):

@@ -49,11 +49,12 @@ class LimitExceeded(Struct, frozen=True):
 
 
 class Reservation:
-    """A request that runs. `tokens` are reserved for it."""
+    """A request that runs. `tokens` are reserved for it; `has_place`: it counts among those that run at a time."""
 
-    def __init__(self, key: str, tokens: int) -> None:
+    def __init__(self, key: str, tokens: int, *, has_place: bool = True) -> None:
         self.key = key
         self.tokens = tokens
+        self.has_place = has_place
         self.is_open = True
 
 
@@ -84,7 +85,9 @@ class _KeyUse:
 
     @property
     def is_idle(self) -> bool:
-        return not (self.running or self.requests.total or self.tokens.total or self.tokens_today)
+        return not (
+            self.running or self.reserving or self.requests.total or self.tokens.total or self.tokens_today
+        )
 
 
 class KeyLimiter:
@@ -107,6 +110,13 @@ class KeyLimiter:
         use.reserving += tokens > 0
         return Reservation(key, tokens)
 
+    def join(self, key: str, tokens: int, now: LimitTime) -> Reservation:
+        """One more part of a request that has begun: it is not asked again, and only its tokens are reserved."""
+        use = self._use(key, now)
+        use.reserved += tokens
+        use.reserving += tokens > 0
+        return Reservation(key, tokens, has_place=False)
+
     def needs(self, reservation: Reservation, tokens: int) -> None:
         """A running request has used so many tokens already: where that is more than was reserved, it holds them from now on."""
         more = tokens - reservation.tokens
@@ -122,7 +132,7 @@ class KeyLimiter:
             return
         reservation.is_open = False
         use = self._use(reservation.key, now)
-        use.running -= 1
+        use.running -= reservation.has_place
         use.reserved -= reservation.tokens
         use.reserving -= reservation.tokens > 0
         if tokens:

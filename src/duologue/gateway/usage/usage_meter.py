@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from duologue import caller
 from duologue.errors import Busy, ModelNotFound, Problem
 from duologue.gateway.scheduling.lowest_place import BATCH, in_lowest_place
+from duologue.gateway.scheduling.request_meter import SharedRequest, shared_request
 from duologue.gateway.usage.key_limiter import (
     KeyLimiter,
     LimitExceeded,
@@ -58,9 +59,26 @@ class UsageMeter:
         self, kind: str, model: str, *, user: str, tokens: int = 0, part: bool = False
     ) -> Iterator[CountedRequest]:
         """As `RequestMeter.request`."""
-        share = caller.share(user)
-        reservation = None if part else self._begin(share, kind, model, tokens)
-        request = CountedRequest(self, share, BATCH if in_lowest_place() else kind, model, reservation)
+        share, together = caller.share(user), shared_request()
+        is_joining = together is not None and together.is_counted
+        if part:
+            reservation = None
+        elif is_joining:
+            reservation = self.limiter.join(share, tokens, self.now())
+        else:
+            reservation = self._begin(share, kind, model, tokens)
+        if together is not None and not part:
+            together.is_counted = True
+            together.running += 1
+        request = CountedRequest(
+            self,
+            share,
+            BATCH if in_lowest_place() else kind,
+            model,
+            reservation,
+            together,
+            is_counted=not is_joining,
+        )
         try:
             yield request
         except Problem:
@@ -96,9 +114,18 @@ class CountedRequest:
     """Implements `MeteredRequest`. Sound is counted as it comes, as a call takes hours; tokens at the end."""
 
     def __init__(
-        self, meter: UsageMeter, share: str, kind: str, model: str, reservation: Reservation | None
+        self,
+        meter: UsageMeter,
+        share: str,
+        kind: str,
+        model: str,
+        reservation: Reservation | None,
+        together: SharedRequest | None,
+        *,
+        is_counted: bool,
     ) -> None:
         self._meter, self._reservation = meter, reservation
+        self._together, self._is_counted = together, is_counted
         self._share, self._kind, self._model = share, kind, model
         self._written = 0
         self._failed = False
@@ -140,10 +167,19 @@ class CountedRequest:
         """The request has ended."""
         counts = self._counts.plus(UsageCounts(completion=self._written))
         if self._reservation is not None:
+            if self._together is not None:
+                _hand_over(self._together, self._reservation)
             self._meter.limiter.end(self._reservation, counts.limited_tokens, self._meter.now())
-            counts = counts.plus(UsageCounts(requests=1, errors=int(self._failed)))
+            counts = counts.plus(UsageCounts(requests=int(self._is_counted), errors=int(self._failed)))
         if counts != UsageCounts():
             self._meter.count(self._share, self._kind, self._model, counts)
+
+
+def _hand_over(together: SharedRequest, ending: Reservation) -> None:
+    """The last of several parts to end gives back the place that they have together."""
+    together.running -= 1
+    together.holds_place = together.holds_place or ending.has_place
+    ending.has_place = together.holds_place and not together.running
 
 
 def refusal(exceeded: LimitExceeded, limits: AppliedLimits, tokens: int) -> Busy:
