@@ -41,14 +41,24 @@ class LimitLookup:
         self._keys, self._defaults, self._aliases = keys, defaults, aliases
         self._register: Register | None = None
         self._by_id: Mapping[str, Key] = {}
+        self._applied: dict[str, AppliedLimits] = {}
+        self._owners: dict[str, UsageOwner] = {}
         self._seen: dict[str, UsageOwner] = {}
 
     def limits(self, share: str) -> AppliedLimits:
         """What applies to the work of a share: a key's id, or `user:ID`. Work of a revoked key, such as a batch that is ending, has the
         limits of any user."""
+        self._follow()
+        # A list of models asks for each of them, and looking an account up goes through all keys.
+        found = self._applied.get(share)
+        if found is None:
+            found = self._applied[share] = self._limits(share)
+        return found
+
+    def _limits(self, share: str) -> AppliedLimits:
         if share == caller.KEY_OF_SETTINGS or not self._keys.required:
             return UNLIMITED
-        key = self._key(share)
+        key = self._by_id.get(share)
         user = key.user if key is not None else share.removeprefix(BY_USER)
         defaults = UNLIMITED if self._keys.is_admin(user) else self._defaults
         return defaults if key is None else key.limits.over(defaults)
@@ -59,6 +69,13 @@ class LimitLookup:
 
     def owner(self, share: str) -> UsageOwner:
         """Who a share belongs to."""
+        self._follow()
+        found = self._owners.get(share)
+        if found is None:
+            found = self._owners[share] = self._owner(share)
+        return found
+
+    def _owner(self, share: str) -> UsageOwner:
         if share == caller.KEY_OF_SETTINGS:
             account = self._keys.account("local")
             return UsageOwner("local", account.name if account else "local", "")
@@ -87,8 +104,13 @@ class LimitLookup:
         return not key or self.may_use(key, model)
 
     def _key(self, share: str) -> Key | None:
+        self._follow()
+        return self._by_id.get(share)
+
+    def _follow(self) -> None:
+        """Everything that is known here is of one register: with a new one it is looked up again."""
         register = self._keys.register
         if register is not self._register:
             self._register = register
             self._by_id = {} if register is None else {key.id: key for key in register.keys.values()}
-        return self._by_id.get(share)
+            self._applied, self._owners = {}, {}
