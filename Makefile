@@ -17,6 +17,7 @@ BIN := .venv/bin
 RUNTIME := .venv/.runtime
 DEVELOPMENT := .venv/.development
 LOCK := requirements/runtime.txt requirements/voice.txt
+DEVELOPMENT_LOCK := requirements/postgres.txt requirements/tracing.txt requirements/development.txt
 PAGE := src/duologue/gateway/page/index.html
 # Folders count as sources too: their time changes when a file in them goes away.
 WEB := $(shell find web/index.html web/package-lock.json web/vite.config.ts web/svelte.config.js web/plugins web/src web/public)
@@ -112,7 +113,7 @@ clean: ## remove the environment, the built page, wheels and caches (trained wei
 $(RUNTIME): pyproject.toml $(LOCK) scripts/environment.sh
 	@sh scripts/environment.sh runtime
 
-$(DEVELOPMENT): pyproject.toml $(LOCK) requirements/development.txt scripts/environment.sh
+$(DEVELOPMENT): pyproject.toml $(LOCK) $(DEVELOPMENT_LOCK) scripts/environment.sh
 	@sh scripts/environment.sh development
 
 # Without Node or its registry the server and the Python tests still run; whoever asks for the page itself must get it.

@@ -42,7 +42,8 @@ GENERATED = {"{wheel}": "duologue_client-*.whl", "{package}": "duologue-client-*
 ALONE = {"schemathesis": ("--engine", "scripted")}
 """Clients that have a server of their own -> its arguments: this one sends whatever is allowed, and leaves a mess."""
 START_SECONDS = 60
-CLIENT_SECONDS = 900
+CLIENT_SECONDS = 1800
+"""The longest takes four minutes on a quiet machine."""
 
 
 def names() -> list[str]:
@@ -57,6 +58,7 @@ def our_server(*arguments: str) -> Iterator[dict[str, str]]:
     from tests.support.ports import free_port
 
     port, ollama = free_port(), free_port()
+    BUILD.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as data:
         environment = os.environ | {
             "DUOLOGUE_DATA": data,
@@ -167,6 +169,7 @@ def run_client(name: str, environment: dict[str, str]) -> list[dict[str, Any]] |
     if command is None:
         return None
     print(f"== {name} (its errors: {BUILD / name}.log)", file=sys.stderr)
+    began = time.monotonic()
     with (BUILD / f"{name}.log").open("w") as log:
         try:
             run = subprocess.run(
@@ -182,6 +185,7 @@ def run_client(name: str, environment: dict[str, str]) -> list[dict[str, Any]] |
         except subprocess.TimeoutExpired as late:
             # What it printed so far, which is bytes even where text was asked for.
             output, ended = (late.stdout or b"").decode(), None
+    took = time.monotonic() - began
     results = [json.loads(line) for line in output.splitlines() if line.startswith('{"client"')]
     if ended is None:
         results.append(_broken(name, results, f"did not end within {CLIENT_SECONDS} seconds"))
@@ -189,6 +193,7 @@ def run_client(name: str, environment: dict[str, str]) -> list[dict[str, Any]] |
         results.append(_broken(name, results, f"ended with status {ended}; {name}.log has the reason"))
     for result in results:
         print(f"{'works' if result['works'] else 'FAILS':6} {result['feature']} {result['detail']}")
+    print(f"       {name}: {took:.0f} seconds", flush=True)
     return results
 
 
@@ -206,6 +211,7 @@ def _broken(name: str, results: list[dict[str, Any]], detail: str) -> dict[str, 
 
 def keep_results(label: str, results: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
     """The results of all runs so far, in which these replace older ones of the same clients."""
+    BUILD.mkdir(parents=True, exist_ok=True)
     file = BUILD / f"{label}.json"
     older = json.loads(file.read_text()) if file.exists() else {}
     merged = dict(sorted((older | results).items()))
@@ -241,7 +247,6 @@ def main() -> None:
     known = names()
     if unknown := set(arguments.names) - set(known):
         raise SystemExit(f"There is no client {', '.join(sorted(unknown))}; choose from {', '.join(known)}.")
-    BUILD.mkdir(parents=True, exist_ok=True)
     chosen = arguments.names or known
     if arguments.server:
         environment = {"SERVER_URL": arguments.server, "SERVER_MODEL": arguments.model}

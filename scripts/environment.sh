@@ -84,7 +84,7 @@ runtime)
     ;;
 development)
     echo "Installing Duologue with the tools for tests and checks (once; a minute or two) ..."
-    install_locked runtime voice development
+    install_locked runtime voice postgres tracing development
     touch .venv/.development
     ;;
 *)

@@ -194,12 +194,25 @@ def test_every_state_of_the_default_model_is_a_documented_code() -> None:
     assert not unmentioned({f"model_{state}" for state in states - {"ready"}})
 
 
-def test_every_figure_of_metrics_is_documented() -> None:
-    from duologue.telemetry import Metrics
+def test_the_metrics_are_documented_with_their_labels_and_no_others_are() -> None:
+    from duologue.telemetry import KINDS, RESTART_CAUSES, UNLOAD_CAUSES, Metrics
 
-    figures = re.findall(r"^# TYPE (\w+) ", Metrics().render()[0].decode(), re.MULTILINE)
-    assert figures
-    assert not unmentioned({figure for figure in figures if not figure.endswith("_created")})
+    section = (DOCS / "running.md").read_text("utf-8").partition("### Metrics")[2].partition("\n### ")[0]
+    rows = [line.split("|") for line in section.splitlines() if line.startswith("| `duologue_")]
+    assert {row[1].strip(" `"): set(re.findall(r"`(\w+)`", row[2])) for row in rows} == Metrics().labels
+    assert not {word for word in {*KINDS, *RESTART_CAUSES, *UNLOAD_CAUSES} if f"`{word}`" not in section}
+
+
+def test_every_span_is_documented() -> None:
+    section = (DOCS / "running.md").read_text("utf-8").partition("### Traces")[2].partition("\n## ")[0]
+    names = set()
+    for path in SOURCE.rglob("*.py"):
+        source = path.read_text(encoding="utf-8")
+        if "duologue.tracing" in source or "tracing" in path.parts:
+            names |= set(re.findall(r'spans\.(?:span|start)\(\s*"([\w ]+)"', source))
+            names |= {f"worker {name}" for name in re.findall(r'^ +name = "(\w+)"$', source, re.MULTILINE)}
+    assert {"queue wait", "prefill", "load model", "worker chat", "worker clip", "synthesis"} <= names
+    assert not {name for name in names if f"`{name}`" not in section}
 
 
 def test_the_import_tables_of_the_design_are_the_ones_that_are_checked() -> None:

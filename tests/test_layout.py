@@ -25,6 +25,9 @@ PAGE = ROOT / "web" / "src"
 # The files of the command line that are imported for every command; the others are imported inside their command.
 COMMANDS = (
     "main",
+    "accounts/account_store",
+    "accounts/audit",
+    "accounts/users",
     "avatar",
     "backup",
     "keys",
@@ -36,6 +39,7 @@ COMMANDS = (
 
 GROUND = {"values", "errors"}
 SHELL = GROUND | {"config", "telemetry", "notifier", "threads"}
+TRACED = SHELL | {"tracing"}
 PROGRAM = "anything: it puts the programs together"
 
 # room -> the rooms it may import besides itself
@@ -48,8 +52,10 @@ MAY_IMPORT: dict[str, set[str] | str] = {
     "faces": GROUND,
     "config": GROUND,
     "telemetry": GROUND,
+    "tracing": GROUND,
     "notifier": set(),
     "caller": set(),
+    "queue_ticket": {"notifier"},
     "process_limits": set(),
     "landlock": set(),
     "public_address": set(),
@@ -59,7 +65,7 @@ MAY_IMPORT: dict[str, set[str] | str] = {
     "stall_watch": GROUND | {"threads"},
     "resampler": GROUND,
     "supervisor": {"telemetry"},
-    "http": GROUND | {"wire", "notifier", "request_parsing"},
+    "http": GROUND | {"wire", "notifier", "queue_ticket", "request_parsing"},
     "models": GROUND | {"public_address"},
     "engines": SHELL
     | {
@@ -72,17 +78,18 @@ MAY_IMPORT: dict[str, set[str] | str] = {
         "resampler",
         "request_parsing",
     },
-    "sessions": SHELL | {"text", "turns", "engines", "resampler", "fair_lane"},
-    "worker": SHELL | {"stall_watch", "text", "turns", "engines", "sessions", "wire", "models"},
+    "sessions": TRACED | {"text", "turns", "engines", "resampler", "fair_lane"},
+    "worker": TRACED | {"stall_watch", "text", "turns", "engines", "sessions", "wire", "models"},
     "store": SHELL,
     "decoder": SHELL | {"fair_lane", "process_limits", "landlock"},
     "reply_parsing": GROUND | {"decoder", "text"},
     "media": SHELL | {"resampler", "decoder"},
     "tools": SHELL | {"process_limits", "public_address", "decoder"},
-    "conversations": SHELL | {"fair_lane", "wire", "http", "store", "decoder", "media", "tools"},
-    "gateway": SHELL
+    "conversations": TRACED | {"fair_lane", "wire", "http", "store", "decoder", "media", "tools"},
+    "gateway": TRACED
     | {
         "caller",
+        "queue_ticket",
         "fair_lane",
         "request_parsing",
         "reply_parsing",
@@ -112,6 +119,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
             "admin",
             "anthropic",
             "apps",
+            "audit",
             "auth",
             "avatars",
             "batches",
@@ -138,7 +146,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
             "workers",
         },
         "usage": {"auth", "models", "scheduling"},
-        "admin": {"apps", "auth", "middleware", "models", "scheduling", "speech", "workers"},
+        "admin": {"apps", "auth", "help", "middleware", "models", "scheduling", "speech", "workers"},
         "apps": {"auth"},
         "avatars": {"speech"},
         "presets": {"speech"},
@@ -157,6 +165,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "speech": {"auth", "models", "scheduling", "workers"},
         "models": {"auth", "middleware", "scheduling", "workers"},
         "upstreams": {"auth", "scheduling", "workers"},
+        "audit": {"auth", "middleware"},
         "auth": {"middleware"},
         "connections": {"middleware"},
         "help": set(),
@@ -218,7 +227,8 @@ INSIDE: dict[str, dict[str, set[str]]] = {
     "tools": {"": {"builtin", "mcp"}, "builtin": {"", "mcp"}, "mcp": {""}},
     "models": {"": {"gguf"}, "hub": {"", "gguf"}, "gguf": {""}},
     "store": {
-        "": {"backup", "batches", "faces", "responses", "schema", "search", "sound", "usage"},
+        "": {"accounts", "backup", "batches", "faces", "responses", "schema", "search", "sound", "usage"},
+        "accounts": {"", "schema"},
         "batches": {"", "schema"},
         "backup": {"", "schema"},
         "faces": {"", "schema"},
@@ -244,6 +254,7 @@ PURE = (
     "gateway/connections/refusals.py",
     "gateway/scheduling/expected_tokens.py",
     "gateway/scheduling/scheduler.py",
+    "gateway/scheduling/queueing/",
     "gateway/scheduling/served_models.py",
     "engines/devices.py",
     "engines/footage/clip_cycle.py",
@@ -283,6 +294,7 @@ PURE = (
     "gateway/recordings/timeline.py",
     "gateway/scheduling/eta.py",
     "gateway/scheduling/prefix_digest.py",
+    "gateway/admin/load_metrics.py",
     "gateway/admin/metrics_history.py",
     "gateway/usage/key_limiter.py",
     "gateway/usage/minute_window.py",
@@ -300,6 +312,8 @@ PURE = (
     "sessions/omni/native_reply.py",
     "sessions/omni/units.py",
     "worker/state.py",
+    "tracing/attributes.py",
+    "tracing/trace_context.py",
     "supervisor/restart_policy.py",
     "conversations/history/tree.py",
     "conversations/agent/loop.py",
@@ -426,6 +440,8 @@ CONFINED: dict[str, tuple[str, ...]] = {
     "threading": THREADS,
     "concurrent": THREADS,
     "multiprocessing": (),
+    # Its API comes with FastAPI; the SDK is an extra, and loaded where tracing is on.
+    "opentelemetry": ("tracing/opentelemetry_export.py",),
     "base64": (
         *("wire/", "gateway/auth/middleware.py", "tools/"),
         *(
@@ -459,6 +475,7 @@ FREE_TESTS = {
     "test_make.py": "the Makefile and its scripts",
     "test_requirements.py": "the lock of versions in requirements/",
     "test_packaging.py": "the wheel",
+    "deploy/": "the image, the Compose files and the unit",
     "engines_extra/": "the libraries of optional engines, each in its own environment (make test-engines)",
     "e2e/": "the whole system over its public surface",
     "bench/": "the arithmetic of the benchmarks",
@@ -607,7 +624,14 @@ def test_the_command_line_imports_the_programs_only_inside_its_commands() -> Non
             for module, line, at_import in imports_of(SOURCE / name)
             if at_import
             and (file := file_of(module)) is not None
-            and name_of(file) not in {"__init__.py", "errors.py", "cli/__init__.py", "cli/usage/__init__.py"}
+            and name_of(file)
+            not in {
+                "__init__.py",
+                "errors.py",
+                "cli/__init__.py",
+                "cli/accounts/__init__.py",
+                "cli/usage/__init__.py",
+            }
             and name_of(file) not in {f"cli/{stem}.py" for stem in COMMANDS}
         ]
     )
@@ -812,3 +836,4 @@ def test_the_gateway_loads_no_engine(loaded_by_the_gateway: set[str]) -> None:
 
 def test_the_gateway_loads_no_heavy_library(loaded_by_the_gateway: set[str]) -> None:
     assert not {top(name) for name in loaded_by_the_gateway} & HEAVY.keys()
+    assert not [name for name in loaded_by_the_gateway if name.startswith("opentelemetry.sdk")]

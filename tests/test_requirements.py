@@ -17,6 +17,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
 REFRESH = "run make lock"
+FILES = ("runtime", "voice", "postgres", "tracing", "development", "node")
 
 PLATFORMS = {
     "linux": {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"},
@@ -120,9 +121,11 @@ def read_installed(name: str) -> list[Requirement]:
     [
         pytest.param(("runtime",), read_dependencies(), id="text"),
         pytest.param(("runtime", "voice"), read_dependencies("voice"), id="voice"),
+        pytest.param(("runtime", "postgres"), read_dependencies("postgres"), id="postgres"),
+        pytest.param(("runtime", "voice", "tracing"), read_dependencies("tracing"), id="tracing"),
         pytest.param(
-            ("runtime", "voice", "development"),
-            [*read_dependencies("voice", "postgres"), *read_group("dev")],
+            ("runtime", "voice", "postgres", "tracing", "development"),
+            [*read_dependencies("voice", "postgres", "tracing"), *read_group("dev")],
             id="development",
         ),
     ],
@@ -135,13 +138,13 @@ def test_every_dependency_is_pinned_to_a_version_that_satisfies_it(
 
 
 def test_every_pin_has_hashes() -> None:
-    pins = list(read_pins("runtime", "voice", "development", "node"))
+    pins = list(read_pins(*FILES))
     assert len(pins) > 50
     assert [pin.name for pin in pins if not pin.hashes] == []
 
 
 def test_no_package_is_pinned_in_two_files() -> None:
-    names = [{pin.name for pin in read_pins(name)} for name in ("runtime", "voice", "development", "node")]
+    names = [{pin.name for pin in read_pins(name)} for name in FILES]
     assert sum(map(len, names)) == len(set().union(*names)), REFRESH
 
 

@@ -106,29 +106,80 @@ def test_the_figures_are_told_in_prometheus_text():
     metrics = telemetry.Metrics()
     metrics.request_ended("POST /v1/chat/completions", "200", 0.2)
     metrics.request_ended("POST /v1/chat/completions", "200", 0.3)
-    metrics.first_token(0.05)
-    metrics.queue_waited(1.5)
-    metrics.tokens_counted(input=10, output=3)
+    metrics.first_token(0.05, "m", "chat")
+    metrics.queue_waited(1.5, "m", "chat")
+    metrics.tokens_took(0.02, "m", "chat")
+    metrics.tokens_counted("m", "chat", input=10, output=3)
     metrics.leases_active(2)
-    metrics.queue_length(7)
-    metrics.worker_restarted("worker_0")
-    metrics.stage_took("prefill", 0.25)
+    metrics.worker_restarted("worker_0", "m", "hung")
+    metrics.stage_took("prefill", 0.25, "m", "chat")
+    metrics.task_ended("m", "chat", "stop")
+    metrics.task_ended("m", "embed", "failed", "queue_full")
+    metrics.sound_missing(0.4, "m")
+    metrics.batch_request_ended(failed=True)
+    metrics.workers_scaled("m", "up")
     body, kind = metrics.render()
     text = body.decode()
     assert kind.startswith("text/plain")
     for line in (
         'duologue_requests_total{endpoint="POST /v1/chat/completions",outcome="200"} 2.0',
-        "duologue_first_token_seconds_count 1.0",
-        "duologue_queue_wait_seconds_sum 1.5",
-        'duologue_tokens_total{kind="input"} 10.0',
-        'duologue_tokens_total{kind="output"} 3.0',
-        'duologue_stage_seconds_sum{stage="prefill"} 0.25',
+        'duologue_first_token_seconds_count{kind="chat",model="m"} 1.0',
+        'duologue_queue_wait_seconds_sum{kind="chat",model="m"} 1.5',
+        'duologue_token_seconds_bucket{kind="chat",le="0.02",model="m"} 1.0',
+        'duologue_tokens_total{kind="chat",model="m",type="input"} 10.0',
+        'duologue_tokens_total{kind="chat",model="m",type="output"} 3.0',
+        'duologue_stage_seconds_sum{kind="chat",model="m",stage="prefill"} 0.25',
         "duologue_active_leases 2.0",
-        "duologue_queue_length 7.0",
-        'duologue_worker_restarts_total{worker="worker_0"} 1.0',
+        'duologue_worker_restarts_total{cause="hung",model="m",worker="worker_0"} 1.0',
+        'duologue_tasks_total{kind="chat",model="m",outcome="stop"} 1.0',
+        'duologue_task_errors_total{code="queue_full",kind="embed",model="m"} 1.0',
+        'duologue_sound_gap_seconds_sum{model="m"} 0.4',
+        'duologue_batch_requests_total{outcome="failed"} 1.0',
+        'duologue_scalings_total{direction="up",model="m"} 1.0',
     ):
         assert line in text
-    assert 'kind="cached"' not in text
+    assert 'type="cached"' not in text
+    assert "_created" not in text
+
+
+def test_what_clients_choose_makes_no_labels_without_bound():
+    metrics = telemetry.Metrics()
+    metrics.codes = telemetry.LabelSet({"queue_full"})
+    for number in range(3 * telemetry.MOST_LABELS):
+        name = f"name_{number}"
+        metrics.task_ended(name, name, "failed", name)
+        metrics.first_token(0.1, name, "chat")
+        metrics.request_ended("GET /x", "400", 0.1, name)
+        metrics.worker_restarted(name, name, name)
+        metrics.unload_begins(name, name)
+    metrics.task_ended("name_0", "chat", "failed", "queue_full")
+    labels: dict[str, set[str]] = {}
+    for family in metrics.registry.collect():
+        for one in family.samples:
+            for label, value in one.labels.items():
+                labels.setdefault(label, set()).add(value)
+    assert len(labels["model"]) == telemetry.MOST_MODELS + 1
+    assert telemetry.OTHER in labels["model"]
+    assert labels["kind"] == {"chat", telemetry.OTHER}
+    assert labels["code"] == {"queue_full", telemetry.OTHER}
+    assert labels["cause"] == {telemetry.OTHER}
+    assert len(labels["worker"]) == telemetry.MOST_LABELS + 1
+
+
+def test_a_closed_set_of_labels_takes_no_other():
+    labels = telemetry.LabelSet({"a", "b"})
+    assert [labels("a"), labels("c"), labels("")] == ["a", telemetry.OTHER, telemetry.OTHER]
+    assert ("a" in labels, "c" in labels) == (True, False)
+
+
+def test_each_unload_has_the_cause_that_was_given_before_and_is_an_admins_otherwise():
+    metrics = telemetry.Metrics()
+    metrics.unload_begins("worker_1", "idle")
+    metrics.model_unloaded("m", "worker_1")
+    metrics.model_unloaded("m", "worker_1")
+    text = metrics.render()[0].decode()
+    assert 'duologue_model_unloads_total{cause="idle",model="m"} 1.0' in text
+    assert 'duologue_model_unloads_total{cause="admin",model="m"} 1.0' in text
 
 
 def test_the_process_has_one_set_of_figures():

@@ -151,9 +151,7 @@ async def test_a_running_server_takes_the_key_and_lets_it_go_again(tmp_path):
         value = await command("add", "ada")
         clock.now += 1
         await keys.refresh()
-        known = keys.user(value)
-        assert known is not None
-        assert known[:3] == ("local", "admin", "ada")
+        assert (keys.user(value) or ())[:3] == ("local", "admin", "ada")
         assert await command("revoke", "ada") == "1 key is revoked."
         clock.now += 1
         await keys.refresh()
@@ -168,3 +166,53 @@ def test_asking_for_help_imports_no_database():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "later"),
+    [("30m", 1_800_000), ("12h", 43_200_000), ("90d", 7_776_000_000), (" 2W ", 1_209_600_000)],
+)
+def test_a_key_ends_after_a_time(text, later):
+    assert keys.end_of(text, 1_000) == 1_000 + later
+
+
+def test_a_key_ends_with_a_day_or_never():
+    assert keys.end_of("never", 5) == 0
+    assert keys.end_of("2027-01-15", 5) == 1_800_057_600_000
+
+
+@pytest.mark.parametrize("text", ["", "soon", "0d", "-1d", "5", "9999999d", "2027-13-01", "\u0663d"])
+def test_what_is_no_time_is_refused_with_examples(text):
+    with pytest.raises(BadRequest, match="90d"):
+        keys.end_of(text, 5)
+
+
+def test_a_key_has_a_label_and_an_end_in_the_list():
+    key("add", "ada")
+    output, beside = key("add", "bob", "--label", "laptop", "--expires", "90d")
+    assert output.startswith("duo_")
+    assert "It ends at 20" in beside
+    _, ada, bob = key("list")[0].splitlines()
+    assert "laptop" in bob
+    assert ada.count("never") == 2
+    assert bob.count("never") == 1
+    with pytest.raises(BadRequest, match="expired already"):
+        key("add", "bob", "--expires", "2001-01-01")
+    with pytest.raises(BadRequest, match="does not expire"):
+        key("reset", "ada", "--expires", "1d")
+
+
+def test_a_reset_key_is_printed_alone_and_keeps_its_id():
+    key("add", "ada")
+    first = key("add", "bob", "--label", "phone")[0]
+    before = key("list")[0].splitlines()[2]
+    value, beside = key("reset", "bob")
+    assert value.startswith("duo_")
+    assert value != first
+    assert "new value of the key of bob" in beside
+    after = key("list")[0].splitlines()[2]
+    assert after.split()[0] == before.split()[0]
+    assert f"{value[:10]}..." in after
+    key("add", "bob")
+    with pytest.raises(BadRequest, match="several keys"):
+        key("reset", "bob")

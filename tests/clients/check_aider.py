@@ -12,10 +12,9 @@ from features import KEY, MODEL, OLLAMA_URL, URL, feature, run
 NAME = f"openai/{MODEL}"
 COMMON: dict[str, Any] = {
     "model": NAME,
-    "api_base": f"{URL}/v1",
+    "api_base": f"{URL}/v1",  # It sets the environment instead: $OPENAI_API_BASE and $OPENAI_API_KEY.
     "api_key": KEY,
-    "timeout": 120,
-    "num_retries": 0,
+    "timeout": 600,
 }
 EDITING = """Act as an expert software developer.
 Always use best practices when coding.
@@ -130,18 +129,34 @@ def _() -> None:
     raise AssertionError("a prompt of 60,000 words was taken")
 
 
+@feature("its settings of effort and of the model's own sampling")
+def _() -> None:
+    reply: Any = litellm.completion(
+        **COMMON,
+        messages=conversation("Rename x to z."),
+        stream=False,
+        extra_body={"reasoning_effort": "low"},
+        top_p=0.95,
+        max_tokens=40,
+    )
+    assert reply.choices[0].finish_reason in ("stop", "length")
+
+
 @feature("ollama_chat, with num_ctx")
 def _() -> None:
+    messages = conversation("Rename x to z.")
     stream: Any = litellm.completion(
         model=f"ollama_chat/{MODEL}",
         api_base=OLLAMA_URL,
-        messages=conversation("Rename x to z."),
+        messages=messages,
         stream=True,
-        num_ctx=2048,
+        temperature=0,
+        # A quarter more than the prompt, and 8,192 for the reply.
+        num_ctx=int(litellm.token_counter(model=NAME, messages=messages) * 1.25) + 8192,
         max_tokens=40,
     )
     assert "".join(chunk.choices[0].delta.content or "" for chunk in stream)
 
 
 if __name__ == "__main__":
-    run("Aider (its calls)", f"litellm {version('litellm')}")
+    run("Aider (its calls)", f"0.86.2, litellm {version('litellm')}")

@@ -12,7 +12,14 @@ from typing import Any
 import httpx
 from features import KEY, MODEL, OLLAMA_URL, URL, events, feature, run
 
-HEADERS = {"Authorization": f"Bearer {KEY}", "api-key": KEY, "Content-Type": "application/json"}
+HEADERS = {
+    "Authorization": f"Bearer {KEY}",
+    "api-key": KEY,
+    "x-api-key": KEY,
+    "Content-Type": "application/json",
+}
+# A picture of one pixel.
+DOT = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
 client = httpx.Client(base_url=URL, headers=HEADERS, timeout=120)
 GAP_STOPS = [
     "<fim_prefix>",
@@ -51,14 +58,48 @@ def _() -> None:
     assert client.get("/v1/models").raise_for_status().json()["data"]
 
 
-@feature("chat with parts of text")
+USAGE = {"stream_options": {"include_usage": True}}
+
+
+@feature("chat, streamed with usage")
+def _() -> None:
+    # Parts of text are joined unless there is a picture; an empty reply of the assistant is sent as a space.
+    messages = [
+        {"role": "user", "content": "Hello"},
+        {"role": "assistant", "content": " "},
+        {"role": "user", "content": "What is this?\n```python a.py\nprint(1)\n```"},
+    ]
+    chunks = ask("/v1/chat/completions", {"messages": messages, "max_tokens": 30, **USAGE})
+    assert any(choice["delta"].get("content") for chunk in chunks for choice in chunk["choices"])
+    assert chunks[-1]["usage"]["completion_tokens"] > 0
+
+
+@feature("a picture with parts of text, where the model sees; else an error that says so")
 def _() -> None:
     parts = [
         {"type": "text", "text": "What is this?"},
-        {"type": "text", "text": "```python a.py\nprint(1)\n```"},
+        {"type": "image_url", "image_url": {"url": DOT, "detail": "auto"}},
     ]
-    chunks = ask("/v1/chat/completions", {"messages": [{"role": "user", "content": parts}], "max_tokens": 30})
-    assert any(choice["delta"].get("content") for chunk in chunks for choice in chunk["choices"])
+    body = {
+        "model": MODEL,
+        "stream": True,
+        "messages": [{"role": "user", "content": parts}],
+        "max_tokens": 30,
+    }
+    answer = client.post("/v1/chat/completions", json=body)
+    if answer.is_error:
+        assert answer.status_code in (400, 500), answer.status_code
+        assert "image" in answer.json()["error"]["message"].lower(), answer.text
+
+
+@feature("a rerank model, where there is one: scores in `data`")
+def _() -> None:
+    body = {"model": MODEL, "query": "adding numbers", "documents": ["def add(a, b)", "class Lamp"]}
+    answer = client.post("/v1/rerank", json=body)
+    if answer.is_success:
+        assert [row["index"] for row in sorted(answer.json()["data"], key=lambda row: row["index"])] == [0, 1]
+    else:
+        assert answer.json()["error"]["message"]
 
 
 @feature("the agent's tools, offered and answered")
@@ -67,7 +108,13 @@ def _() -> None:
         {"role": "system", "content": "<important_rules>You are in agent mode.</important_rules>"},
         {"role": "user", "content": "Read a.py."},
     ]
-    body = {"messages": messages, "tools": [READ_FILE], "parallel_tool_calls": False, "max_tokens": 60}
+    body = {
+        "messages": messages,
+        "tools": [READ_FILE],
+        "parallel_tool_calls": False,
+        "max_tokens": 60,
+        **USAGE,
+    }
     assert ask("/v1/chat/completions", body)
     call = {
         "id": "call_1",
@@ -109,11 +156,12 @@ def _() -> None:
     body = {
         "prompt": "def add(a, b):\n    return ",
         "n_predict": 8,
+        "frequency_penalty": 0,
+        "presence_penalty": 0,
         "top_p": 0.9,
         "top_k": 40,
         "min_p": 0,
         "mirostat": 0,
-        "repeat_penalty": 1.1,
         "temperature": 0.01,
         "stop": GAP_STOPS,
     }
@@ -125,11 +173,24 @@ def _() -> None:
 @feature("ollama: /api/show, /api/chat, a raw /api/generate")
 def _() -> None:
     shown = client.post(f"{OLLAMA_URL}/api/show", json={"name": MODEL}).raise_for_status().json()
-    assert "details" in shown or "model_info" in shown
+    # It reads the context from these lines, and takes a template with a suffix for one that fills gaps.
+    assert isinstance(shown.get("parameters", ""), str)
+    assert isinstance(shown.get("template", ""), str)
+    tags = client.get(f"{OLLAMA_URL}/api/tags").raise_for_status().json()["models"]
+    assert all(isinstance(model["name"], str) for model in tags)
     body: dict[str, Any] = {
         "model": MODEL,
         "messages": [{"role": "user", "content": "Hello"}],
-        "options": {"num_predict": 20, "num_ctx": 2048, "temperature": 0.5, "stop": []},
+        "options": {
+            "num_predict": 20,
+            "num_ctx": 2048,
+            "temperature": 0.5,
+            "stop": [],
+            "num_thread": 4,
+            "use_mmap": True,
+            "num_gpu": 0,
+        },
+        "think": False,
         "keep_alive": 1800,
         "stream": True,
     }
@@ -148,4 +209,4 @@ def _() -> None:
 
 
 if __name__ == "__main__":
-    run("Continue (its calls)", "2.x")
+    run("Continue (its calls)", "1.3.40")

@@ -1,53 +1,22 @@
-"""What the tests of llama.cpp's own server demand of it, in our words: its addresses, its fields and its answers."""
+"""What the tests of llama.cpp's own server require of it, written anew: its addresses, its fields and its answers."""
 
 from __future__ import annotations
 
 import json
 import re
+import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import httpx
-from features import KEY, MODEL, URL, events, feature, run
-
-# A connection for each request: llama.cpp's server closes kept ones without a word.
-client = httpx.Client(
-    base_url=URL,
-    headers={"Authorization": f"Bearer {KEY}"},
-    timeout=120,
-    limits=httpx.Limits(max_keepalive_connections=0),
-)
-HELLO = [{"role": "user", "content": "Hello, who are you?"}]
-ONCE = "Hello, who are you?"
-NUMBER = 'root ::= "{" [0-9] "}"'
-SCHEMA = {
-    "type": "object",
-    "properties": {"a": {"type": "integer", "minimum": 0, "maximum": 9}},
-    "required": ["a"],
-    "additionalProperties": False,
-}
+import llama_server_chats  # noqa: F401
+from features import MODEL, URL, feature, run
+from llama_server_requests import HELLO, NUMBER, ONCE, SCHEMA, ask, client, told
 
 
-def ask(path: str, status: int = 200, **body: Any) -> Any:
-    answer = client.post(path, json={"model": MODEL, **body})
-    assert answer.status_code == status, f"{answer.status_code}: {answer.text[:200]}"
-    return answer.json()
-
-
-def told(path: str, **body: Any) -> list[Any]:
-    with client.stream("POST", path, json={"model": MODEL, "stream": True, **body}) as answer:
-        if answer.is_error:
-            raise AssertionError(f"{answer.status_code}: {answer.read().decode()[:200]}")
-        return list(events(answer.iter_lines()))
-
-
-def text_of(answer: Any) -> str:
-    return answer["choices"][0]["message"]["content"] or ""
-
-
-@feature("GET /health")
+@feature("GET /health and /v1/health")
 def _() -> None:
-    assert httpx.get(f"{URL}/health").raise_for_status().json()["status"] in ("ok", "healthy")
+    for path in ("/health", "/v1/health"):
+        assert httpx.get(f"{URL}{path}").raise_for_status().json()["status"] in ("ok", "healthy")
 
 
 @feature("GET /v1/models and /models")
@@ -102,6 +71,9 @@ def _() -> None:
     prompt = ask("/apply-template", messages=HELLO)["prompt"]
     assert "Hello, who are you?" in prompt
     assert not prompt.endswith("Hello, who are you?")
+    shorter = ask("/apply-template", messages=HELLO, add_generation_prompt=False)["prompt"]
+    assert prompt.startswith(shorter)
+    assert len(shorter) < len(prompt)
 
 
 @feature("completion")
@@ -111,6 +83,16 @@ def _() -> None:
     assert answer["tokens_predicted"] == 8
     assert answer["stop_type"] == "limit"
     assert answer["timings"]["predicted_n"] == 8
+
+
+@feature("completion: what it ends with, and its settings")
+def _() -> None:
+    body = {"prompt": ONCE, "n_predict": 8, "seed": 42, "temperature": 0, "ignore_eos": True}
+    for answer in (ask("/completion", **body), told("/completion", **body)[-1]):
+        assert answer["truncated"] is False
+        assert isinstance(answer["has_new_line"], bool)
+        assert answer["generation_settings"]["n_predict"] == 8
+        assert answer["generation_settings"]["seed"] == 42
 
 
 @feature("completion, streamed: the same text")
@@ -127,10 +109,13 @@ def _() -> None:
     assert ask("/completion", prompt=tokens, n_predict=4, ignore_eos=True)["tokens_predicted"] == 4
 
 
-@feature("completion of several prompts")
+@feature("completion of several prompts, of texts and of tokens")
 def _() -> None:
     answers = ask("/completion", prompt=[ONCE, "I believe"], n_predict=4)
     assert [answer["index"] for answer in answers] == [0, 1]
+    tokens = ask("/tokenize", content=ONCE, add_special=True)["tokens"]
+    first, second = ask("/completion", prompt=[tokens, ONCE], n_predict=6, temperature=0)
+    assert first["content"] == second["content"]
 
 
 @feature("completion with a stop word")
@@ -159,8 +144,11 @@ def _() -> None:
     answer = ask("/completion", prompt=ONCE, n_predict=4, n_probs=5, temperature=0, ignore_eos=True)
     found = answer["completion_probabilities"]
     assert len(found) == 4
+    pieces = told("/completion", prompt=ONCE, n_predict=4, n_probs=5, temperature=0, ignore_eos=True)
+    found += [token for piece in pieces for token in piece.get("completion_probabilities", ())]
     for token in found:
         assert token["logprob"] <= 0.001
+        assert isinstance(token["bytes"], list)
         assert len(token["top_logprobs"]) == 5
 
 
@@ -186,6 +174,11 @@ def _() -> None:
         logit_bias=[[first["token"], False]],
     )
     assert banned["completion_probabilities"][0]["token"] != first["token"]
+    ids = ask("/tokenize", content=first["token"], add_special=False)["tokens"]
+    by_id = {str(id): -100 for id in ids}
+    for bias in (by_id, [[id, -100] for id in ids], {first["token"]: -100}):
+        other = ask("/completion", prompt=ONCE, n_predict=1, n_probs=1, temperature=0, logit_bias=bias)
+        assert first["token"] not in (other["content"], other["content"].strip()), bias
 
 
 @feature("completion with the cache of its prompt")
@@ -198,8 +191,11 @@ def _() -> None:
 
 @feature("completion with response_fields")
 def _() -> None:
-    answer = ask("/completion", prompt=ONCE, n_predict=2, response_fields=["content", "timings/predicted_n"])
-    assert set(answer) <= {"content", "timings/predicted_n", "predicted_n", "timings"}, sorted(answer)
+    fields = ["content", "prompt", "generation_settings/n_predict"]
+    answer = ask("/completion", prompt=ONCE, n_predict=2, response_fields=fields)
+    assert set(answer) == set(fields), sorted(answer)
+    assert answer["generation_settings/n_predict"] == 2
+    assert ONCE in answer["prompt"]
 
 
 @feature("samplers of its own are taken")
@@ -230,91 +226,8 @@ def _() -> None:
     else:
         assert answer.status_code in (400, 501), answer.status_code
         assert answer.json()["error"]["message"]
-
-
-@feature("chat")
-def _() -> None:
-    answer = ask("/v1/chat/completions", messages=HELLO, max_tokens=10)
-    assert answer["usage"]["completion_tokens"] <= 10
-    assert answer["choices"][0]["message"]["role"] == "assistant"
-
-
-@feature("chat at /chat/completions, without /v1")
-def _() -> None:
-    assert ask("/chat/completions", messages=HELLO, max_tokens=4)["choices"]
-
-
-@feature("chat, streamed, with timings")
-def _() -> None:
-    chunks = told(
-        "/v1/chat/completions", messages=HELLO, max_tokens=10, stream_options={"include_usage": True}
-    )
-    assert chunks[0]["choices"][0]["delta"]["role"] == "assistant"
-    assert "timings" in chunks[-1] or "timings" in chunks[-2]
-    assert chunks[-1]["usage"]["completion_tokens"] > 0
-
-
-@feature("chat with a grammar")
-def _() -> None:
-    answer = ask("/v1/chat/completions", messages=HELLO, max_tokens=10, grammar=NUMBER, temperature=0)
-    assert re.fullmatch(r"\{\d\}", text_of(answer)), text_of(answer)
-
-
-@feature("chat with response_format json_object and a schema in it")
-def _() -> None:
-    format = {"type": "json_object", "schema": SCHEMA}
-    answer = ask("/v1/chat/completions", messages=HELLO, max_tokens=400, response_format=format)
-    assert isinstance(json.loads(text_of(answer))["a"], int)
-
-
-@feature("chat with response_format json_schema")
-def _() -> None:
-    format = {"type": "json_schema", "json_schema": {"schema": SCHEMA}}
-    answer = ask("/v1/chat/completions", messages=HELLO, max_tokens=400, response_format=format)
-    assert isinstance(json.loads(text_of(answer))["a"], int)
-
-
-@feature("chat with logprobs")
-def _() -> None:
-    answer = ask(
-        "/v1/chat/completions", messages=HELLO, max_tokens=5, logprobs=True, top_logprobs=4, temperature=0
-    )
-    content = answer["choices"][0]["logprobs"]["content"]
-    assert content
-    assert all(len(token["top_logprobs"]) == 4 and token["bytes"] for token in content)
-
-
-@feature("chat that goes on with the assistant's beginning")
-def _() -> None:
-    messages = [*HELLO, {"role": "assistant", "content": "I am"}]
-    answer = ask("/v1/chat/completions", messages=messages, max_tokens=8, temperature=0)
-    assert answer["choices"][0]["message"] is not None
-
-
-@feature("chat with chat_template_kwargs")
-def _() -> None:
-    ask("/v1/chat/completions", messages=HELLO, max_tokens=4, chat_template_kwargs={"enable_thinking": False})
-
-
-@feature("chat with a tool that must be called")
-def _() -> None:
-    tool = {"type": "function", "function": {"name": "count", "description": "Counts.", "parameters": SCHEMA}}
-    answer = ask("/v1/chat/completions", messages=HELLO, tools=[tool], tool_choice="required", max_tokens=400)
-    call = answer["choices"][0]["message"]["tool_calls"][0]
-    assert call["function"]["name"] == "count"
-    assert isinstance(json.loads(call["function"]["arguments"])["a"], int)
-
-
-@feature("n choices")
-def _() -> None:
-    assert len(ask("/v1/chat/completions", messages=HELLO, max_tokens=4, n=2)["choices"]) == 2
-
-
-@feature("ids of completions are its own")
-def _() -> None:
-    first, second = (ask("/v1/chat/completions", messages=HELLO, max_tokens=1) for _ in range(2))
-    assert first["id"].startswith("chatcmpl-")
-    assert first["id"] != second["id"]
+    for wrong in ({"filename": 123}, {"filename": 123, "text": 456}):
+        ask("/infill", 400, input_prefix="a", input_suffix="b", input_extra=[wrong])
 
 
 @feature("POST /v1/completions with logprobs")
@@ -334,11 +247,37 @@ def _() -> None:
         assert all(answer.result()["tokens_predicted"] <= 6 for answer in found)
 
 
-@feature("a prompt that does not fit is refused")
+@feature("a prompt that does not fit is refused, whole and streamed")
 def _() -> None:
-    answer = client.post("/completion", json={"model": MODEL, "prompt": "word " * 60_000, "n_predict": 1})
-    assert answer.status_code == 400, answer.status_code
-    assert answer.json()["error"]["message"]
+    long = "word " * 60_000
+    for path, body in (
+        ("/completion", {"prompt": long}),
+        ("/v1/chat/completions", {"messages": [{"role": "user", "content": long}]}),
+    ):
+        for stream in (False, True):
+            error = ask(path, 400, **body, stream=stream)["error"]
+            assert "context" in error["message"], error
+
+
+@feature("a completion without a limit ends with the context")
+def _() -> None:
+    answer = ask("/completion", prompt=ONCE, n_predict=-1, ignore_eos=True, temperature=0)
+    assert answer["stop_type"] == "limit"
+    assert answer["tokens_predicted"] > 100
+
+
+@feature("a client that leaves frees its slot")
+def _() -> None:
+    with client.stream(
+        "POST",
+        "/completion",
+        json={"model": MODEL, "prompt": ONCE, "n_predict": -1, "ignore_eos": True, "stream": True},
+    ) as answer:
+        next(answer.iter_lines())
+    until = time.monotonic() + 30
+    while any(slot["is_processing"] for slot in client.get("/slots").json()):
+        assert time.monotonic() < until, "a slot is still in use"
+        time.sleep(0.1)
 
 
 @feature("errors: a missing prompt, a broken grammar, no messages")
@@ -349,17 +288,19 @@ def _() -> None:
     assert error["message"]
 
 
-@feature("POST /v1/messages and count_tokens")
+@feature("POST /rerank without documents is refused")
 def _() -> None:
-    answer = ask("/v1/messages", messages=HELLO, max_tokens=8)
-    assert answer["type"] == "message"
-    assert ask("/v1/messages/count_tokens", messages=HELLO)["input_tokens"] > 3
+    for wrong in ([], None, 123, [1, 2, 3]):
+        assert ask("/rerank", 400, query="a", documents=wrong)["error"]
 
 
-@feature("POST /v1/responses")
+@feature("models of the router: a state, /models/load of an unknown one, the list read anew")
 def _() -> None:
-    answer = ask("/v1/responses", input="Hello", max_output_tokens=20)
-    assert answer["object"] == "response"
+    models = client.get("/models?reload=1").raise_for_status().json()["data"]
+    assert all(model["status"]["value"] in ("loaded", "loading", "unloaded") for model in models)
+    answer = client.post("/models/load", json={"model": "no-such-model"})
+    assert answer.is_client_error
+    assert answer.json()["error"]["message"]
 
 
 @feature("GET /lora-adapters")
@@ -388,4 +329,4 @@ def _() -> None:
 
 
 if __name__ == "__main__":
-    run("llama-server's own tests (in our words)", "2026-08")
+    run("llama-server's own tests (rewritten)", "2026-11")

@@ -1,4 +1,5 @@
-"""What Open WebUI sends to a connection: the OpenAI one, with its own tasks beside the chat, and the Ollama one."""
+"""What Open WebUI sends to a connection: the OpenAI one (chat completions, or responses where the connection is set so), with its own
+tasks beside the chat, and the Ollama one."""
 
 from __future__ import annotations
 
@@ -18,6 +19,7 @@ HEADERS = {
     "X-OpenWebUI-User-Id": "3f0c",
     "X-OpenWebUI-User-Email": "anna@example.org",
     "X-OpenWebUI-User-Role": "user",
+    "X-OpenWebUI-Auth-Type": "jwt",
     "X-OpenWebUI-Chat-Id": "9b1d",
 }
 client = httpx.Client(base_url=f"{URL}/v1", headers=HEADERS, timeout=120)
@@ -81,7 +83,7 @@ for task, prompt in TASKS.items():
             "model": MODEL,
             "messages": [{"role": "user", "content": f"{prompt}{HISTORY}"}],
             "stream": False,
-            "max_completion_tokens": 60,
+            "max_tokens": 60,
         }
         answer = client.post("/chat/completions", json=body).raise_for_status().json()
         assert isinstance(answer["choices"][0]["message"]["content"], str)
@@ -101,7 +103,8 @@ def _() -> None:
         "function": {"name": "get_current_time", "arguments": "{}"},
     }
     messages += [
-        {"role": "assistant", "content": "", "tool_calls": [call]},
+        # For connections of the kind llama.cpp the thought comes back beside the call.
+        {"role": "assistant", "content": "", "reasoning_content": "I look.", "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "call_a", "content": '{"current_time": "12:00"}'},
     ]
     with client.stream("POST", "/chat/completions", json=body) as answer:
@@ -129,6 +132,65 @@ def _() -> None:
         timeout=60,
     )
     assert isinstance(heard.raise_for_status().json()["text"], str)
+
+
+@feature("a reply that is continued (connections of the kind llama.cpp)")
+def _() -> None:
+    body = {
+        "model": MODEL,
+        "messages": [
+            {"role": "user", "content": "Hello, who are you?"},
+            {"role": "assistant", "content": "I am"},
+        ],
+        "continue_final_message": True,
+        "add_generation_prompt": False,
+        "stream": True,
+        "max_tokens": 20,
+    }
+    with client.stream("POST", "/chat/completions", json=body) as answer:
+        answer.raise_for_status()
+        chunks = list(events(answer.iter_lines()))
+    text = "".join(choice["delta"].get("content") or "" for chunk in chunks for choice in chunk["choices"])
+    assert not text.startswith("I am"), text
+
+
+@feature("states of models (connections of the kind llama.cpp)")
+def _() -> None:
+    models = httpx.get(f"{URL}/models", headers=HEADERS, timeout=30).raise_for_status().json()["data"]
+    assert {model["status"]["value"] for model in models} <= {"loaded", "sleeping", "loading", "unloaded"}
+
+
+@feature("the Responses API, streamed, with a tool and its result")
+def _() -> None:
+    tool = {"type": "function", "strict": False, **CLOCK["function"]}
+    items: list[dict[str, Any]] = [
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "What time is it?"}]},
+        {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": "I look."}],
+        },
+        {"type": "function_call", "call_id": "call_a", "name": "get_current_time", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "call_a", "output": '{"current_time": "12:00"}'},
+    ]
+    body = {
+        "model": MODEL,
+        "stream": True,
+        "instructions": "User Context:\n\n",
+        "input": items,
+        "tools": [tool],
+        "max_output_tokens": 60,
+    }
+    with client.stream("POST", "/responses", json=body) as answer:
+        answer.raise_for_status()
+        found = list(events(answer.iter_lines()))
+    assert found[-1]["type"] in ("response.completed", "response.incomplete")
+
+
+@feature("tokens of an Anthropic request, at the OpenAI connection")
+def _() -> None:
+    body = {"model": MODEL, "messages": [{"role": "user", "content": "Hello"}]}
+    assert client.post("/messages/count_tokens", json=body).raise_for_status().json()["input_tokens"] > 0
 
 
 @feature("embeddings of documents, where a model makes them")
@@ -167,4 +229,4 @@ def _() -> None:
 
 
 if __name__ == "__main__":
-    run("Open WebUI (its calls)", "0.6 and later")
+    run("Open WebUI (its calls)", "0.12.4")

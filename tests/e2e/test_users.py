@@ -210,7 +210,7 @@ async def test_the_first_key_inherits_what_was_written_without_one(serve):
     server.until(lambda: httpx.get(f"{server.url}/api/conversations", headers=headers).status_code == 401)
 
 
-async def test_a_revoked_key_ends_the_stream_that_is_still_open_with_it_and_not_the_reply(shared):
+async def test_a_reset_key_ends_the_stream_that_is_still_open_with_it_and_not_the_reply(shared):
     server, _, _ = shared
     key = key_of("eve", server.data)
     async with Client(server.url, key) as eve:
@@ -218,15 +218,57 @@ async def test_a_revoked_key_ends_the_stream_that_is_still_open_with_it_and_not_
         talk = await ConversationClient.begin(eve)
         run = await talk.say("/pace 100\n/repeat 1000 two ")
         await talk.until_text(run, "two")
-        revoked = await anyio.to_thread.run_sync(duologue, "key", "revoke", "eve", "--data", server.data)
-        assert revoked.returncode == 0
+        reset = await anyio.to_thread.run_sync(duologue, "key", "reset", "eve", "--data", server.data)
+        assert reset.returncode == 0
         assert await code(talk.events(run)) in ("unauthorized", "connection_lost")
         assert await code(talk.load()) == "unauthorized"
-    again = key_of("eve", server.data)
-    async with Client(server.url, again) as eve:
+    async with Client(server.url, reset.stdout.strip()) as eve:
         await known(eve)
         assert (await eve.api("GET", f"/api/runs/{run}")).get("outcome") is None
         assert (await ConversationClient(eve, talk.id).stop(run))["outcome"] == "stopped"
+
+
+async def test_a_disabled_user_is_cut_off_and_their_reply_stops_with_its_text_kept(shared):
+    server, admin_key, _ = shared
+    key = key_of("mia", server.data)
+    async with Client(server.url, key) as mia, Client(server.url, admin_key) as admin:
+        await known(mia)
+        talk = await ConversationClient.begin(mia)
+        run = await talk.say("/pace 100\n/repeat 1000 two ")
+        await talk.until_text(run, "two")
+        await admin.api("PATCH", "/api/keys/users/mia", {"disabled": True})
+        assert await code(talk.events(run)) in ("unauthorized", "connection_lost")
+        assert await code(talk.load()) == "unauthorized"
+        with anyio.fail_after(20):
+            while (await admin.api("GET", "/status"))["running_tasks"]:  # noqa: ASYNC110 (a client is not told)
+                await anyio.sleep(0.05)
+        await admin.api("PATCH", "/api/keys/users/mia", {"disabled": False})
+        assert (await mia.api("GET", f"/api/runs/{run}"))["outcome"] == "stopped"
+        assert "two" in text_of(await talk.last())
+        log = (await admin.api("GET", "/api/admin/audit?act=user.&limit=2"))["rows"]
+        assert [(row["name"], row["target"], row["details"]) for row in log] == [
+            ("ada", "mia", {"disabled": False}),
+            ("ada", "mia", {"disabled": True}),
+        ]
+        assert await code_of(mia.api("GET", "/api/admin/audit")) == (403, "admin_needed")
+
+
+async def test_without_a_valid_key_left_the_work_of_a_user_stops(shared):
+    server, _, _ = shared
+    key = key_of("kim", server.data)
+    async with Client(server.url, key) as kim:
+        await known(kim)
+        talk = await ConversationClient.begin(kim)
+        run = await talk.say("/hang")
+        await kim.api("GET", f"/api/runs/{run}")
+        revoked = await anyio.to_thread.run_sync(duologue, "key", "revoke", "kim", "--data", server.data)
+        assert revoked.returncode == 0
+    async with Client(server.url, key_of("kim", server.data)) as kim:
+        await known(kim)
+        with anyio.fail_after(20):
+            while (await kim.api("GET", f"/api/runs/{run}")).get("outcome") is None:  # noqa: ASYNC110 (nor here)
+                await anyio.sleep(0.05)
+        assert (await kim.api("GET", f"/api/runs/{run}"))["outcome"] == "stopped"
 
 
 def test_https_with_the_servers_own_authority_is_verified_by_a_strict_client(serve):

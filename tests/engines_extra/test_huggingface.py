@@ -120,7 +120,8 @@ def text_of(items: list[Any]) -> str:
 
 async def test_it_is_a_prompt_engine(engine: HuggingfaceEngine) -> None:
     assert isinstance(engine, PromptEngine)
-    assert (engine.card.engine, engine.card.slots, engine.card.device) == ("transformers", 4, DEVICE)
+    assert (engine.card.engine, engine.card.slots) == ("transformers", 4)
+    assert engine.card.device.partition(":")[0] == DEVICE.partition(":")[0]
     assert engine.card.context == 1024
     assert {"prefill", "logprobs", "format", "tools", "tool_choice"} <= set(engine.card.verbs)
     assert engine._open().rows.together, engine.card.warnings

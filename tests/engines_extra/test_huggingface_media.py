@@ -107,7 +107,7 @@ def library_text(engine: HuggingfaceEngine, pieces: list[str | Medium]) -> str:
     )
     with torch.inference_mode():
         tokens = opened.rows._model.generate(
-            **inputs,
+            **inputs.to(DEVICE),
             do_sample=False,
             max_new_tokens=16,
             eos_token_id=None,

@@ -142,7 +142,8 @@ async def test_it_is_a_prompt_engine_that_takes_media_and_calls(engine):
     assert card.outputs == ("text", "audio")
     assert "duplex" in card.verbs
     assert len(card.voices) == 2
-    assert (card.slots, card.context, card.device) == (3, 1024, DEVICE)
+    assert (card.slots, card.context) == (3, 1024)
+    assert card.device.partition(":")[0] == DEVICE.partition(":")[0]
 
 
 # What it reads.
@@ -172,10 +173,10 @@ async def test_it_gives_what_the_library_itself_gives(engine, folders):
         output = model(
             input_ids=tokens,
             attention_mask=torch.ones_like(tokens),
-            pixel_values=pixels,
-            image_grid_thw=grid,
-            input_features=mel,
-            feature_attention_mask=mask,
+            pixel_values=pixels.to(DEVICE),
+            image_grid_thw=grid.to(DEVICE),
+            input_features=mel.to(DEVICE),
+            feature_attention_mask=mask.to(DEVICE),
         )
         model.model.rope_deltas = None
         return output.logits[0, -1]

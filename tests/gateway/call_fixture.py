@@ -16,6 +16,7 @@ from duologue.gateway.calls.history import EphemeralHistory
 from duologue.gateway.calls.native_turns import Transcribe
 from duologue.gateway.calls.prefill_ahead import ReadAhead
 from duologue.gateway.scheduling.request_meter import NO_METER, RequestMeter
+from duologue.gateway.scheduling.work_observer import WorkObserver
 from duologue.values import call_events
 from duologue.values.call_events import CallSetup
 from duologue.values.messages import Tool
@@ -55,6 +56,18 @@ class Client:
                 await self._came.wait()
 
 
+class SeenTurns(WorkObserver):
+    """Keeps the figures of turns."""
+
+    def __init__(self) -> None:
+        self.figures: list[call_events.TurnFigures] = []
+        self.models: list[str] = []
+
+    def turn_ended(self, model: str, turn: call_events.TurnFigures) -> None:
+        self.models.append(model)
+        self.figures.append(turn)
+
+
 class RunningCall:
     """A call, with its seats, its model and its client."""
 
@@ -73,7 +86,8 @@ class RunningCall:
         self.client = Client()
         self.generate = generate or FakeGenerate()
         self.history = history or EphemeralHistory("Be kind.", "m", tools)
-        self.figures: list[call_events.TurnFigures] = []
+        self.observer = SeenTurns()
+        self.figures = self.observer.figures
         self.ended: CallEnded | None = None
         self.call = Call(
             CallSeat(FakeSeats(*leases), "call", native, meter),  # type: ignore[arg-type]
@@ -81,7 +95,7 @@ class RunningCall:
             self.history,
             voice.VoiceEncoder(),
             self.client.write,
-            observe=self.figures.append,
+            observe=self.observer,
             read_ahead=read_ahead,
             context_of=lambda model: context,
             transcribe=transcribe,

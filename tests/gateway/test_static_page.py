@@ -268,6 +268,7 @@ async def test_without_the_built_documentation_the_description_is_named(tmp_path
     async with browser(StaticPage(tmp_path)) as http:
         answer = await http.get("/docs")
     assert (answer.status_code, "/openapi.json" in answer.text) == (503, True)
+    assert answer.headers["retry-after"] == "5"
     async with browser(StaticPage(None)) as http:
         answer = await http.get("/docs")
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")

@@ -11,6 +11,7 @@ import pytest
 
 from duologue.errors import BadRequest
 from duologue.http.sse import EventStream, frame, position, resumable_stream, unless_left, while_connected
+from duologue.queue_ticket import queue_ticket
 
 pytestmark = pytest.mark.anyio
 
@@ -401,3 +402,61 @@ async def test_a_failing_source_ends_a_resumable_stream_after_what_it_gave(
 
 def test_a_position_is_a_frame_without_an_event() -> None:
     assert position(7) == b"id: 7\n\n"
+
+
+# ---- the queue
+
+
+class QueuedSource:
+    """A source whose work waits in the queue: it takes a lease, is told the places, and then has its slot."""
+
+    def __init__(self, *places: tuple[int, float], then: bytes = b"data: 1\n\n") -> None:
+        self.places, self.then = places, then
+        self.go_on = anyio.Event()
+
+    @asynccontextmanager
+    async def __call__(self) -> AsyncIterator[AsyncIterator[bytes]]:
+        yield self._items()
+
+    async def _items(self) -> AsyncIterator[bytes]:
+        ticket = queue_ticket.get()
+        assert ticket is not None
+        ticket.waits("q_7")
+        for place in self.places:
+            ticket.moved(*place)
+            await anyio.wait_all_tasks_blocked()
+        await self.go_on.wait()
+        ticket.granted()
+        yield self.then
+
+
+async def test_each_place_in_the_queue_is_a_comment_with_the_ticket_which_the_head_has_too() -> None:
+    client, source = Client(), QueuedSource((2, 7.04), (1, 3.1))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(client.takes, EventStream(source(), Plain(), patience=0.0, keep_alive=60))
+        await client.until(b": queue position=1 wait=3.1 ticket=q_7\n\n")
+        source.go_on.set()
+    assert b": queue position=2 wait=7.0 ticket=q_7\n\n" in client.body
+    assert client.body.endswith(b"data: 1\n\n")
+    assert client.headers["x-duologue-ticket"] == "q_7"
+    assert "x-duologue-queue-wait-ms" not in client.headers, "it was not known yet"
+
+
+async def test_a_stream_that_has_its_slot_before_its_head_says_how_long_it_waited() -> None:
+    client, source = Client(), QueuedSource((1, 0.1))
+    source.go_on.set()
+    await client.takes(EventStream(source(), Plain(), patience=60, keep_alive=60))
+    assert client.body == b"data: 1\n\n", "no comment opens a stream that may still fail with its status"
+    assert client.headers["x-duologue-ticket"] == "q_7"
+    assert int(client.headers["x-duologue-queue-wait-ms"]) >= 0
+
+
+async def test_a_stream_of_lines_has_no_comments() -> None:
+    client, source = Client(), QueuedSource((2, 7.0), then=b"{}\n")
+    stream = EventStream(source(), Plain(), patience=0.0, keep_alive=60, media_type="application/x-ndjson")
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(client.takes, stream)
+        await client.until(b": busy")
+        source.go_on.set()
+    assert client.body == Plain.note + b"{}\n"
+    assert client.headers["x-duologue-ticket"] == "q_7"

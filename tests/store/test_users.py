@@ -6,8 +6,9 @@ import pytest
 
 from duologue.errors import BadRequest, NotFound, TooLarge
 from duologue.store import users as users_file
+from duologue.store.accounts.names import checked_name
 from duologue.store.database import Database
-from duologue.store.users import LOCAL, Users, checked_name, closed, digest_of
+from duologue.store.users import LOCAL, Users, closed, digest_of
 
 pytestmark = pytest.mark.anyio
 
@@ -294,3 +295,103 @@ async def test_a_key_survives_the_server_and_is_seen_by_the_next_one(tmp_path, n
         made = await Users(database, now).add_key("ada")
     async with Database.opened(None, tmp_path, now=now) as database:
         assert digest_of(made.value) in (await Users(database, now).register()).keys
+
+
+async def test_a_key_has_a_label_and_an_end_and_ends_then(users, now):
+    await users.add_key("ada")
+    made = await users.add_key("bob", label="  lap  top ", expires=now() + 10)
+    register = await users.register()
+    assert (made.key.label, made.key.expires) == ("lap top", now() + 10)
+    digest = digest_of(made.value)
+    assert register.key(digest, now() + 9) == made.key
+    assert register.key(digest, now() + 10) is None
+    assert register.has_key(made.account.id, now() + 9)
+    assert not register.has_key(made.account.id, now() + 10)
+    assert register.has_key(LOCAL, now() + 10**12)
+
+
+@pytest.mark.parametrize(("label", "expires"), [("x" * 65, 0), ("a\x07b", 0), ("", 999_999)])
+async def test_a_label_nobody_can_read_and_an_end_in_the_past_are_refused(users, label, expires):
+    await users.add_key("ada")
+    with pytest.raises(BadRequest):
+        await users.add_key("bob", label=label, expires=expires)
+    assert [account.name for account in await users.accounts()] == ["ada"]
+
+
+async def test_an_admin_keeps_a_key_that_does_not_expire(users, now):
+    later = now() + 1000
+    with pytest.raises(BadRequest) as caught:
+        await users.add_key("ada", expires=later)
+    assert caught.value.code == "last_admin_key"
+    assert await users.keys() == ()
+    await users.add_key("ada", expires=later, of_settings=True)
+    lasting = await users.add_key("ada")
+    await users.add_key("ada", expires=later)
+    with pytest.raises(BadRequest) as caught:
+        await users.reset_key(lasting.key.id, expires=later)
+    assert caught.value.code == "last_admin_key"
+    with pytest.raises(BadRequest) as caught:
+        await users.revoke(lasting.key.id, spare_last_admin=True)
+    assert caught.value.code == "last_admin_key"
+    eve = await users.add_key("eve", admin=True, expires=later)
+    with pytest.raises(BadRequest) as caught:
+        await users.change("ada", role="user")
+    assert caught.value.code == "last_admin", "an end is near, so eve does not count"
+    await users.reset_key(eve.key.id, expires=0)
+    assert (await users.change("ada", role="user")).role == "user"
+
+
+async def test_a_reset_key_has_a_new_value_and_everything_else_stays(users, now):
+    await users.add_key("ada")
+    made = await users.add_key("bob", label="phone", expires=now() + 1000)
+    await users.note_used({made.key.id: 5})
+    await users.open_login(b"login", made.account.id, now() + 1000)
+    await users.open_login(b"other", LOCAL, now() + 1000)
+    now.at += 1
+    reset = await users.reset_key("bob")
+    assert reset.value != made.value
+    assert (reset.key.id, reset.key.label, reset.key.expires, reset.key.created) == (
+        made.key.id,
+        "phone",
+        made.key.expires,
+        made.key.created,
+    )
+    assert (reset.key.prefix, reset.key.last_used) == (reset.value[:10], 0)
+    register = await users.register()
+    assert register.key(digest_of(made.value), now()) is None
+    assert register.key(digest_of(reset.value), now()) == reset.key
+    assert set(register.logins) == {b"other"}
+    assert len(await users.keys()) == 2
+
+
+async def test_an_expired_key_is_renewed_by_a_reset_with_another_end(users, now):
+    await users.add_key("ada")
+    made = await users.add_key("bob", expires=now() + 10)
+    now.at += 20
+    same = await users.reset_key(made.key.id)
+    assert (await users.register()).key(digest_of(same.value), now()) is None
+    renewed = await users.reset_key(made.key.id, expires=now() + 10)
+    assert (await users.register()).key(digest_of(renewed.value), now()) == renewed.key
+
+
+async def test_a_user_is_renamed_and_keeps_everything(users):
+    await users.add_key("ada")
+    bob = await users.add_key("bob")
+    assert (await users.change("bob", new_name=" Robert ")).name == "Robert"
+    assert (await users.named("Robert")).id == bob.account.id
+    assert (await users.register()).keys[digest_of(bob.value)].user == bob.account.id
+    for taken in ("ada", "local"):
+        with pytest.raises(BadRequest) as caught:
+            await users.change("Robert", new_name=taken)
+        assert caught.value.code == "name_taken"
+    with pytest.raises(BadRequest):
+        await users.change("Robert", new_name="key_x")
+    assert (await users.change("ada", new_name="local")).name == "local"
+    with pytest.raises(NotFound):
+        await users.named("bob")
+
+
+async def test_a_login_knows_where_it_is_and_ends_when_it_is_told(users, now):
+    await users.open_login(b"login", LOCAL, now() + 10, address="10.0.0.1", agent="Firefox, Linux")
+    (login,) = await users.logins.all(LOCAL)
+    assert (login.address, login.agent, login.last_seen) == ("10.0.0.1", "Firefox, Linux", now())

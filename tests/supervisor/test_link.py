@@ -85,3 +85,17 @@ def test_a_message_that_arrives_in_pieces_is_read_once_it_is_whole():
     assert list(reader.read()) == [{"watched": False}]
     ours.close()
     theirs.close()
+
+
+def test_signs_of_life_never_wait_for_a_parent_that_does_not_read():
+    reader, link, ours = linked()
+    link.alive()
+    assert list(reader.read()) == [{"alive": True}]
+    link.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1)
+    for _ in range(10_000):
+        link.alive()
+    said = list(reader.read())
+    assert 0 < len(said) < 10_000
+    assert all(message == {"alive": True} for message in said)
+    link.socket.close()
+    ours.close()

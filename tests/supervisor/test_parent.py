@@ -298,6 +298,7 @@ def test_the_parent_imports_nothing_large():
         ".supervisor.link",
         ".supervisor.parent",
         ".supervisor.restart_policy",
+        ".supervisor.service_notifier",
     ]
     assert said == f"{[f'duologue{name}' for name in names]} []\n"
 
@@ -309,3 +310,26 @@ def test_the_parent_stays_small(start):
     status = Path(f"/proc/{parent.process.pid}/status").read_text()
     resident = int(status.partition("VmRSS:")[2].split()[0])
     assert resident < 25_000, f"{resident} kB"
+
+
+def test_a_service_manager_is_told_of_ready_alive_and_stopping(start, tmp_path):
+    address = str(tmp_path / "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(address)
+        manager.settimeout(SECONDS)
+
+        def told() -> str:
+            return manager.recv(4096).decode()
+
+        environment = {**os.environ, "NOTIFY_SOCKET": address, "WATCHDOG_USEC": str(int(4e6 * SECONDS))}
+        # The gateway is not to speak for the service, nor what it starts.
+        gateway = "assert 'NOTIFY_SOCKET' not in os.environ\nlink.alive()\n"
+        parent = start(gateway + waiting(), env=environment)
+        # Of the parent, while there is no gateway that is ready; then of the gateway.
+        assert [told(), told()] == ["WATCHDOG=1", "WATCHDOG=1"]
+        assert told().startswith("READY=1\n")
+        parent.heard()
+        parent.process.send_signal(signal.SIGTERM)
+        assert told().startswith("STOPPING=1\n")
+        parent.heard()
+        assert parent.end()[0] == 0

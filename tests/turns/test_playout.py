@@ -285,3 +285,53 @@ def test_positions_never_fall_and_never_pass_what_was_sent(marks: bool, steps: l
         assert playout.due(at) >= 0
         assert playout.sent + playout.due(at) <= playout.length
         last = position
+
+
+# ---- gaps
+
+
+def test_sound_that_comes_before_the_last_of_it_has_played_leaves_no_gap() -> None:
+    playout = create()
+    for at in range(0, 2 * SECOND, SECOND // 20):
+        send(playout, at)
+    assert playout.gaps == []
+
+
+def test_sound_that_comes_too_late_leaves_a_gap_as_long_as_nothing_played() -> None:
+    playout = create(SPOKEN)
+    playout.send(SPOKEN // 2, 0)
+    playout.send(SPOKEN // 4, SECOND)
+    playout.send(SPOKEN // 4, SECOND + SECOND // 4 + SECOND // 20)
+    assert playout.gaps == [500.0], "and 50 ms are none"
+
+
+def test_the_first_sound_of_a_reply_is_no_gap() -> None:
+    playout = create()
+    send(playout, 9 * SECOND)
+    assert playout.gaps == []
+
+
+def test_a_reply_that_waits_for_a_tool_is_silent_on_purpose() -> None:
+    playout = create()
+    playout.send(SPOKEN // 2, 0)
+    playout.expect_silence()
+    playout.send(SPOKEN // 2, 5 * SECOND)
+    playout.send(SPOKEN // 2, 7 * SECOND)
+    assert playout.gaps == [1500.0], "what comes after it is no longer expected"
+
+
+def test_a_client_that_holds_playback_hears_no_gap_of_ours() -> None:
+    playout = create()
+    playout.send(SPOKEN // 2, 0)
+    playout.hold(SECOND // 4)
+    playout.resume(4 * SECOND)
+    playout.send(SPOKEN // 2, 4 * SECOND + SECOND // 4)
+    assert playout.gaps == []
+
+
+def test_marks_correct_when_the_sound_ran_out() -> None:
+    playout = create(marks=True)
+    playout.send(SPOKEN // 2, 0)
+    playout.mark(SPOKEN // 4, SECOND // 2)
+    playout.send(SPOKEN // 2, SECOND)
+    assert playout.gaps == [250.0], "the client began a quarter of a second late"

@@ -16,7 +16,6 @@ from duologue.values.events import (
     FittingNote,
     Prefilled,
     Progress,
-    Queued,
     ReasoningDelta,
     Started,
     TextDelta,
@@ -184,10 +183,10 @@ def test_ignored_fields_are_told_with_the_first_chunk_and_in_the_whole_reply() -
 def test_the_note_tells_what_is_going_on() -> None:
     encoder = stream()
     notes = [encoder.note]
-    for event in (Queued("t", 3, 1.0, 4), Progress(512, 4096), Prefilled(3)):
+    for event in (Progress(512, 4096), Prefilled(3)):
         encoder.encode([(0, event)])
         notes.append(encoder.note)
-    assert notes == [b": waiting\n\n", b": queued 3\n\n", b": prefill 512/4096\n\n", b": writing\n\n"]
+    assert notes == [b": waiting\n\n", b": prefill 512/4096\n\n", b": writing\n\n"]
 
 
 def test_a_failure_ends_the_stream_after_what_was_said_before_it() -> None:

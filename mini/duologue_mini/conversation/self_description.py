@@ -6,8 +6,8 @@ The only place of these facts; docs/models.md states the same.
 
 from dataclasses import dataclass
 
-PARAMETERS = "about 5 million"
-"""The number of weights of `mini`; the large size has about 22 million."""
+PARAMETERS = "about 22 million"
+"""The number of weights of the packaged model, a `large`; the size `mini` has about 5 million."""
 CONTEXT = "4,096"
 OTHERS = "ChatGPT|GPT|GPT-4|GPT-5|Gemini|Llama|Siri|Alexa|Qwen|Mistral|DeepSeek|Copilot|Grok|Cortana|Bard|Gemma|Phi|Perplexity|Clippy|ELIZA|Jarvis|HAL|Watson".split(
     "|"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from duologue.cli import Config, Data
+from duologue.cli.accounts.account_store import RecordedAct, record
 from duologue.errors import StartFailed
 
 if TYPE_CHECKING:
@@ -35,7 +36,9 @@ def backup(
 ) -> None:
     """Back up all data into FILE, or restore it with --restore."""
     from duologue.config import load
+    from duologue.store.accounts.audit_file import carry_over
     from duologue.store.backup import archive
+    from duologue.store.database import FILE
 
     settings = load(config, os.environ, {"data": data})
     if settings.database is not None:
@@ -45,6 +48,7 @@ def backup(
         )
     if not restore:
         copy = archive.back_up(settings.data, file, _now)
+        record(settings, RecordedAct("backup.create", str(file)))
         print(f"{file}: {_count(copy)}, {copy.size / 1e6:.1f} MB.")
         if copy.missing:
             print(f"{copy.missing} files referenced by conversations are missing and not in the backup.")
@@ -55,6 +59,9 @@ def backup(
         raise StartFailed(f"There is no file {file}.")
     with process_lock.data_folder(settings.data, "duologue backup --restore"):
         restored = archive.restore(file, settings.data, _now)
+        if restored.replaced is not None:
+            carry_over(restored.replaced, settings.data / FILE)
+        record(settings, RecordedAct("backup.restore", str(file)))
     print(f"{settings.data} now holds {_count(restored)}.")
     if restored.missing:
         print(f"{restored.missing} files referenced by conversations are missing.")

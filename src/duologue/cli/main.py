@@ -1,4 +1,4 @@
-"""The entry point of the command line, and the commands `serve`, `say`, `parse` and `doctor`.
+"""The entry point of the command line, and the commands `serve`, `say`, `parse`, `doctor` and `health`.
 
 Each command reads its flags, then imports and calls the code that does the work, so that `duologue --help` stays fast. A
 `Problem` becomes one sentence on the error stream and exit code 1.
@@ -19,6 +19,7 @@ import typer
 from duologue import __version__
 from duologue.cli import Config, Data, avatar, backup, keys, models
 from duologue.cli import voice as voice_commands
+from duologue.cli.accounts import audit, users
 from duologue.cli.usage import key_commands, usage_command
 from duologue.errors import BadRequest, Problem
 
@@ -382,6 +383,28 @@ def doctor(
         raise typer.Exit(1)
 
 
+@app.command()
+def health(
+    ready: Annotated[
+        bool, typer.Option("--ready", help="Fail too while no chat with the default model would be answered.")
+    ] = False,
+    server: voice_commands.Address = None,
+    seconds: Annotated[
+        float, typer.Option("--timeout", metavar="S", min=0.1, help="Seconds to wait for the answer.")
+    ] = 5.0,
+    config: Config = None,
+) -> None:
+    """Check whether the running server answers.
+
+    Exit code 0 if it does, else 1 and the reason. For the checks of containers and service managers; needs no key.
+    """
+    from duologue.client.health import check
+
+    address = server or voice_commands.own_address(_settings(config, {}))
+    check(address, ready=ready, seconds=seconds)
+    print(f"The server at {address} {'is ready' if ready else 'answers'}.")
+
+
 app.command()(voice_commands.transcribe)
 app.command("listen", hidden=True)(voice_commands.transcribe)
 app.command()(voice_commands.call)
@@ -391,6 +414,8 @@ app.add_typer(models.models)
 keys.keys.command()(key_commands.show)
 keys.keys.command()(key_commands.limit)
 app.add_typer(keys.keys)
+app.add_typer(users.users)
+app.command()(audit.audit)
 app.command()(usage_command.usage)
 app.add_typer(avatar.avatars)
 app.command()(backup.backup)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from duologue.cli import Config, Data
+from duologue.cli.accounts.account_store import RecordedAct, record
 
 if TYPE_CHECKING:
     from duologue.config import Settings
@@ -57,7 +58,9 @@ def pull(
     """Download a model, resuming an unfinished download. HF_TOKEN and HF_ENDPOINT are respected."""
     from duologue.cli import model_commands
 
-    pulled = model_commands.fetch(model, _settings(config, data), sys.stdout, sys.stderr)
+    settings = _settings(config, data)
+    pulled = model_commands.fetch(model, settings, sys.stdout, sys.stderr)
+    record(settings, RecordedAct("model.download", pulled.name))
     print(f"Start with it: duologue serve --model {pulled.name}")
 
 
@@ -70,7 +73,9 @@ def rm(
     """Remove a downloaded model or an unfinished download."""
     from duologue.cli import model_commands
 
-    print(model_commands.remove(model, _settings(config, data)))
+    settings = _settings(config, data)
+    print(model_commands.remove(model, settings))
+    record(settings, RecordedAct("model.delete", model))
 
 
 def setup(

@@ -114,15 +114,13 @@ def client(address: str | None, config: Path | None) -> Client:
     from duologue.gateway.tls import trusting
 
     settings = load(config, os.environ, {})
-    return Client(address or _own_address(settings), _own_key(settings), trusting(settings))
+    return Client(address or own_address(settings), _own_key(settings), trusting(settings))
 
 
-def _own_address(settings: Settings) -> str:
+def own_address(settings: Settings) -> str:
     """The address under which this machine reaches the server of these settings."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(settings.host, settings.host)
-    from duologue.gateway.tls import is_on
-
-    scheme = "https" if is_on(settings.tls) else "http"
+    scheme = "https" if settings.tls.is_on else "http"
     name = f"[{host}]" if ":" in host else host
     return f"{scheme}://{name}:{settings.port}{settings.base_path}"
 

@@ -12,10 +12,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, SecretStr
 
+from duologue.config.database_url import database_url
 from duologue.config.device import Copies, Device
 from duologue.config.field_types import BasePath, HttpUrl, Positive, Seconds, UserPath
 from duologue.config.model_preset import PresetSettings
 from duologue.config.section import Section
+from duologue.config.sections.audit import AuditSettings
 from duologue.config.sections.backups import BackupSettings as BackupSettings
 from duologue.config.sections.batches import BatchSettings, FileSettings
 from duologue.config.sections.compat import CompatSettings
@@ -26,6 +28,7 @@ from duologue.config.sections.log import Log
 from duologue.config.sections.mcp import Mcp
 from duologue.config.sections.recordings import RecordingSettings
 from duologue.config.sections.responses import ResponseSettings
+from duologue.config.sections.tracing import TracingSettings
 from duologue.config.sections.ui import Ui
 from duologue.config.sections.video import VideoConfig
 from duologue.config.sections.voice import VoiceSettings
@@ -324,13 +327,21 @@ class Tls(Section):
     certificate: UserPath | None = Field(default=None, description="Your own certificate chain, as PEM.")
     private_key: UserPath | None = Field(default=None, description="Its private key, as PEM.")
 
+    @property
+    def is_on(self) -> bool:
+        """Whether the server uses HTTPS. A certificate in the settings switches it on."""
+        return self.enabled or self.certificate is not None or self.private_key is not None
+
 
 class Eta(Section):
     chat_s: Seconds = Field(
         default=15, description="Assumed seconds per chat until real durations are known."
     )
     alpha: float = Field(
-        default=0.3, gt=0, le=1, description="Weight of the latest duration in the moving average."
+        default=0.3,
+        gt=0,
+        le=1,
+        description="How much the latest reply counts in the learned speed; lengths fade by a tenth of it.",
     )
 
 
@@ -350,6 +361,9 @@ class Settings(EngineSettings):
     database: SecretStr | None = Field(
         default=None,
         description="The database for conversations: a PostgreSQL URL; empty: the SQLite file duologue.db in `data`.",
+    )
+    database_password_file: UserPath | None = Field(
+        default=None, description="A file that contains the password of the user in `database`."
     )
     key: SecretStr | None = Field(
         default=None,
@@ -411,12 +425,19 @@ class Settings(EngineSettings):
     responses: ResponseSettings = ResponseSettings()
     files: FileSettings = FileSettings()
     batches: BatchSettings = BatchSettings()
+    audit: AuditSettings = AuditSettings()
     mcp: Mcp = Mcp()
     tools: Tools = Tools()
     tls: Tls = Tls()
     compat: CompatSettings = CompatSettings()
     eta: Eta = Eta()
     log: Log = Log()
+    tracing: TracingSettings = TracingSettings()
+
+    @property
+    def database_url(self) -> str | None:
+        """The address of the PostgreSQL server with its password; None with SQLite. Reads the password file. Raises StartFailed."""
+        return database_url(self.database, self.database_password_file)
 
     @property
     def worker_entries(self) -> tuple[WorkerEntry, ...]:

@@ -262,7 +262,7 @@ async def opened(
     from duologue.tools.mcp.registry import load
     from duologue.tools.toolbox import Toolbox
 
-    url = settings.database.get_secret_value() if settings.database else None
+    url = settings.database_url
     async with AsyncExitStack() as stack:
         stores = await stack.enter_async_context(Stores.opened(url, settings.data, now=now))
 

@@ -9,7 +9,6 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -21,17 +20,16 @@ from duologue.config import Settings
 from duologue.decoder import service as decoder
 from duologue.faces.catalogue import LookCatalogue
 from duologue.gateway import tls, web_pictures
+from duologue.gateway.accounts import Accounts, RunWork
 from duologue.gateway.admin import routes as admin_routes
 from duologue.gateway.admin import status
-from duologue.gateway.admin.metrics import measure_end, measure_turn, rendered, sample, vector_observer
-from duologue.gateway.admin.metrics_history import MetricsHistory
+from duologue.gateway.admin.server_metrics import ServerMetrics
 from duologue.gateway.anthropic import anthropic_messages, anthropic_models
 from duologue.gateway.apps import app_routes
 from duologue.gateway.apps.app_registry import AppRegistry
 from duologue.gateway.apps.modes import Abilities
-from duologue.gateway.auth import key_routes, middleware, sessions
-from duologue.gateway.auth.guessing import GuessGuard
-from duologue.gateway.auth.keys import Keys, read_key, wall_clock
+from duologue.gateway.auth import middleware
+from duologue.gateway.auth.keys import wall_clock
 from duologue.gateway.avatars import avatar_routes, clip_routes
 from duologue.gateway.avatars.clip_service import ClipService
 from duologue.gateway.avatars.library import AvatarLibrary
@@ -74,6 +72,7 @@ from duologue.gateway.scheduling.eta import BASES, Estimator
 from duologue.gateway.scheduling.generate import Generator
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.scheduler import Scheduler
+from duologue.gateway.scheduling.traced_generate import traced
 from duologue.gateway.speech import pack_routes, voice_routes
 from duologue.gateway.speech.pack_service import VoicePacks
 from duologue.gateway.speech.service import SpeechService
@@ -124,12 +123,11 @@ class Gateway:
         restarts: GatewayRestarts | None = None,
         list_cards: ListCards = tuple,
     ) -> None:
-        is_remote = not all(middleware.is_loopback(host) for host in settings.compat.hosts(settings.host))
         self.settings = settings
         self._restarts = restarts or GatewayRestarts()
-        self.keys = Keys(read_key(_key(settings), settings.key_file), always=is_remote)
+        self.accounts = Accounts(settings)
+        self.keys, self.guessing = self.accounts.keys, self.accounts.guessing
         self.usage = UsageService(settings, self.keys)
-        self.guessing = GuessGuard()
         self.ledger = ByteLedger(settings.limits.in_flight_mb * MEGABYTE)
         self.static_page = StaticPage(FOLDER if settings.ui.enabled else None)
         self.startup_messages = StartupMessages(settings, announce)
@@ -142,18 +140,17 @@ class Gateway:
             log=(settings.log.level, settings.log.format),
             on_change=self._pool_changed,
         )
-        self.metrics_history = MetricsHistory(time.time())
-        ended = partial(measure_end, self.metrics_history)
-        generator = Generator(self.pool, observe=ended, wrote=self.metrics_history.wrote)
+        self.metrics = ServerMetrics(self._pools, self.pool.find)
+        work = self.metrics.work
+        generator = Generator(self.pool, observe=work.reply_ended, wrote=self.metrics.history.wrote)
         self.replies = generator.running
         meter, allows = self.usage.meter, self.usage.lookup.may_list
         self.models = ModelRegistry(self.pool.cards, settings.all_aliases, self.pool.find, allows)
-        observed = vector_observer(self.metrics_history)
-        self.embeddings = EmbeddingService(self.pool, self.models, observed, meter=meter)
+        self.embeddings = EmbeddingService(self.pool, self.models, work.vectors_ended, meter=meter)
         self.voice = self._voice_pool()
         self.library = VoiceLibrary(settings.limits.voices)
         self.avatars = AvatarLibrary(settings.limits.avatars, LookCatalogue())
-        self.speech = SpeechService(self.voice, settings.voice, self.library, meter)
+        self.speech = SpeechService(self.voice, settings.voice, self.library, work, meter)
         self.video = VideoOffers(settings.video, self.speech, self.avatars)
         self.clips = ClipService(self.speech, self.avatars, settings.data / "clips")
         self.files = StoredFiles(
@@ -161,7 +158,7 @@ class Gateway:
         )
         self._told_voice = (self.speech.status, self.speech.card)
         fitter = MediaFitter(self.speech, settings.limits.media_budget())
-        self.fitted = FittedGenerate(generator, self.models.resolve, fitter)
+        self.fitted = FittedGenerate(traced(generator), self.models.resolve, fitter)
         self.generate = self.usage.generate(self.fitted, self.models.resolve)
         self.apps = AppRegistry(self._abilities, self._models_changed)
         self.voice_packs = VoicePacks(settings, self.voice, probe_hardware)
@@ -198,7 +195,7 @@ class Gateway:
             limits=settings.limits,
             conversations=continued_conversations(lambda: self.service),
             read_ahead=self.fitted.reading_ahead(generator.ahead),
-            observe=measure_turn,
+            observe=self.metrics.work,
             speech=self.speech,
             apps=self.apps,
             recordings=self.recordings,
@@ -252,6 +249,7 @@ class Gateway:
 
     def _pool_changed(self) -> None:
         self.startup_messages.update(self.pool, self.voice)
+        self.metrics.workers_changed()
         self.model_service.publish_changes()
         self.voice_packs.pool_changed()
         if self.pool.ready:
@@ -285,7 +283,7 @@ class Gateway:
             self.pool,
             build=page.build,
             auth_required=lambda: self.keys.required,
-            metrics=lambda: rendered(self.pool, self._restarts.number),
+            metrics=lambda: self.metrics.rendered(self._restarts.number, self.batches.counts()),
             restarts=self._restarts,
             limits={
                 "text_bytes": settings.limits.text_mb * MEGABYTE,
@@ -341,10 +339,7 @@ class Gateway:
         return responses, conversation_routes.router(self.responses, limits)
 
     def _application(self) -> FastAPI:
-        settings, keys, page = self.settings, self.keys, self.static_page
-        logins = sessions.LoginSessions(keys)
-        guessing = self.guessing
-        cookie = middleware.cookie_name(settings.port)
+        settings, accounts, page = self.settings, self.accounts, self.static_page
         app = FastAPI(
             title="Duologue",
             version=__version__,
@@ -358,13 +353,14 @@ class Gateway:
             middleware=[
                 Middleware(
                     middleware.Authentication,
-                    keys,
-                    logins,
-                    cookie=cookie,
+                    accounts.keys,
+                    accounts.logins,
+                    cookie=accounts.cookie,
                     open_files=page.paths | {tls.CA_PATH},
                     login_page=page.login if settings.ui.enabled else None,
-                    guessing=guessing,
+                    guessing=accounts.guessing,
                 ),
+                accounts.recording(),
                 self.usage.headers(),
                 Middleware(StreamLimit, settings.limits.sockets_per_user),
                 Middleware(BytesInFlight, self.ledger, streamed=["/api/blobs", "/api/import", "/v1/files"]),
@@ -373,9 +369,8 @@ class Gateway:
             ],
             exception_handlers=exception_handlers(),
         )
-        app.include_router(sessions.router(keys, logins, cookie=cookie, now=wall_clock, guessing=guessing))
-        for routes in (key_routes.router(keys, self.usage.defaults), self.usage.routes()):
-            app.include_router(routes)
+        for router in (*accounts.routes(), self.usage.routes()):
+            app.include_router(router)
         self._include_routers(app)
         app.router.default = page
         describe_completely(app, ThreadLane(1).run)
@@ -389,7 +384,7 @@ class Gateway:
         guard = AddressGuard(AllowList(settings.tools.private_addresses))
         app.include_router(web_pictures.router(guard))
         app.include_router(self._status_router())
-        app.include_router(admin_routes.router(self._pools(), self.metrics_history, time.time))
+        app.include_router(admin_routes.router(self._pools(), self.metrics.history, time.time))
         references = MediaReferences(settings.limits, guard, stored=self.files.read)
         for router in (*self._anthropic_routes(references), *self._openai_routes(references)):
             app.include_router(router)
@@ -441,7 +436,6 @@ class Gateway:
         """Run everything behind `app`. Raises StartFailed, within an exception group, when the database cannot be used."""
         from duologue.conversations import service as conversations
         from duologue.conversations.api import router
-        from duologue.store.users import Users
 
         async with AsyncExitStack() as stack:
             stack.callback(decoder.close)
@@ -451,7 +445,7 @@ class Gateway:
             await tasks.start(self.pool.run)
             if self.voice is not None:
                 tasks.start_soon(self._run_voice, self.voice)
-            tasks.start_soon(sample, self.metrics_history, self.pool)
+            tasks.start_soon(self.metrics.run)
             await tasks.start(self.duplex.run)
             await tasks.start(self.model_service.run)
             await tasks.start(self.voice_packs.run)
@@ -471,7 +465,8 @@ class Gateway:
             await self.model_service.remember(self.service.stores.durable.remembered_loads)
             await tasks.start(self.recordings.run, self.service.stores.durable.recordings)
             tasks.start_soon(self._repeat_loads)
-            await self.keys.use(Users(self.service.stores.durable.database, wall_clock))
+            work = (RunWork(self.service.runs), self.responses, self.batches, self.clips)
+            await tasks.start(self.accounts.run, self.service.stores.durable.database, work)
             await tasks.start(self.usage.run, self.service.stores.durable.usage)
             self.library.use(self.service.stores.durable.custom_voices)
             await tasks.start(self.clips.run)
@@ -490,7 +485,3 @@ class Gateway:
             yield
             await self.keys.note_used()
             await self.usage.flush()
-
-
-def _key(settings: Settings) -> str | None:
-    return settings.key.get_secret_value() if settings.key else None

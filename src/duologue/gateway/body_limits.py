@@ -10,6 +10,7 @@ EXTRA_BYTES = 64 * 1024
 """What a body may have besides the text or the file in it."""
 _MEDIA_PATHS = (
     *("/chat/completions", "/v1/chat/completions", "/v1/messages", "/v1/messages/count_tokens"),
+    "/v1/chat/completions/input_tokens",
     *("/v1/responses", "/v1/responses/input_tokens", "/v1/conversations"),
 )
 """Requests that have files within their JSON."""

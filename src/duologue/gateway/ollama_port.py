@@ -97,6 +97,7 @@ def _application(gateway: Gateway, embedder: Embedder | None) -> FastAPI:
                 open_files={"/"},
                 guessing=gateway.guessing,
             ),
+            gateway.accounts.recording(),
             Middleware(BytesInFlight, gateway.ledger),
             Middleware(BodyLimit, *json_limit(settings), others={"/api/chat": media, "/api/generate": media}),
         ],

@@ -18,6 +18,7 @@ from starlette.types import ASGIApp
 
 from duologue import telemetry
 from duologue.config import Settings
+from duologue.config.sections.tracing import TracingSettings
 from duologue.errors import StartFailed
 from duologue.gateway import process_lock, tls
 from duologue.gateway.app import Gateway
@@ -36,11 +37,16 @@ from duologue.gateway.ollama_port import OllamaErrors, ollama_port
 from duologue.gateway.startup_messages import server_url
 from duologue.gateway.workers.load_specs import ListCards, load_specs
 from duologue.supervisor.link import SupervisorLink
+from duologue.tracing import spans
 
 log = logging.getLogger(__name__)
 
 STOP_SECONDS = 0.7
 """Seconds that running answers have to send their last message; as long again for their connections to close."""
+BEAT_SECONDS = 5.0
+"""Seconds between two signs of life to the parent, which passes them on to systemd."""
+SPANS_SECONDS = 0.7
+"""Seconds that the last spans have to reach the collector, where there is tracing."""
 
 
 def serve(
@@ -60,6 +66,7 @@ def serve(
         # Where the first gateway listened, this one does: another address in the settings takes effect at the next start.
         settings = settings.model_copy(update={"host": supervisor.host})
     telemetry.set_up_logging(settings.log.level, settings.log.format)
+    trace(settings.tracing)
     has_key = middleware.has_key(settings)
     middleware.check_start(
         settings.host,
@@ -95,6 +102,16 @@ def serve(
         server.run(sockets=[listener])
 
 
+def trace(settings: TracingSettings) -> None:
+    """Trace in this process and its workers, if the settings say so. Raises StartFailed where the extra is not installed."""
+    if not settings.enabled:
+        return
+    from duologue.tracing.opentelemetry_export import tracer_of
+
+    chosen = spans.TraceSettings(settings.endpoint, settings.ratio, settings.service_name)
+    spans.set_up(tracer_of(chosen), chosen)
+
+
 @contextmanager
 def ollama_listener(settings: Settings, *, has_key: bool, is_restart: bool) -> Iterator[socket.socket | None]:
     """The socket for Ollama's API; None where that is off. A port that is taken keeps a server from starting, because who switched
@@ -124,7 +141,11 @@ def public_app(app: ASGIApp, settings: Settings, base: str | None = None) -> ASG
     that of the settings."""
     hosts = AllowedHosts(settings.host_names, settings.allow_origins)
     return with_middleware(
-        app, hosts, settings.base_path if base is None else base, Proxies(settings.proxies)
+        app,
+        hosts,
+        settings.base_path if base is None else base,
+        Proxies(settings.proxies),
+        trust_traces=settings.tracing.trust_clients,
     )
 
 
@@ -167,6 +188,7 @@ class _Server(uvicorn.Server):
                 self._tasks.start_soon(self._guard.sweep)
                 if self._supervisor is not None:
                     self._tasks.start_soon(self._stop_without, self._supervisor)
+                    self._tasks.start_soon(_beat, self._supervisor)
                 await super().serve(sockets)
                 self._tasks.cancel_scope.cancel()
         except BaseExceptionGroup as group:
@@ -232,6 +254,14 @@ class _Server(uvicorn.Server):
         for acceptor in self._acceptors:
             await acceptor.stop()
         await super().shutdown(sockets)
+        await spans.sent(SPANS_SECONDS)
+
+
+async def _beat(supervisor: SupervisorLink) -> None:
+    """Say as long as the event loop turns that it does."""
+    while True:
+        supervisor.alive()
+        await anyio.sleep(BEAT_SECONDS)
 
 
 def _config(app: ASGIApp, settings: Settings) -> uvicorn.Config:

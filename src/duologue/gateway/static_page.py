@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from duologue.errors import NotFound
 from duologue.gateway.middleware.host_check import PREVIEW_PATH
-from duologue.http.error_responses import refuse
+from duologue.http.error_responses import RETRY_SECONDS, refuse
 from duologue.wire.validation_errors import shortened
 
 FOLDER = Path(str(files("duologue.gateway"))) / "page"
@@ -187,7 +187,11 @@ class StaticPage:
             await _serve(scope, send, self._files[file])
         elif self._enabled:
             body = NOT_BUILT.format(hint=f"; {description}" if description else "")
-            await _answer(scope, send, 503, [(b"content-type", TYPES[".html"].encode())], body.encode())
+            headers = [
+                (b"content-type", TYPES[".html"].encode()),
+                (b"retry-after", b"%d" % RETRY_SECONDS[503]),
+            ]
+            await _answer(scope, send, 503, headers, body.encode())
         else:
             sentence = (
                 f"This server runs without its page (--no-ui){f'; {description}' if description else ''}."

@@ -38,8 +38,8 @@ SIOCGIFADDR = 0x8915
 
 
 def is_on(tls: Tls) -> bool:
-    """Whether the server uses HTTPS. A certificate in the settings switches it on."""
-    return tls.enabled or tls.certificate is not None or tls.private_key is not None
+    """Whether the server uses HTTPS."""
+    return tls.is_on
 
 
 def tls_files(settings: Settings) -> tuple[Path, Path]:

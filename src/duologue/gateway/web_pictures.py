@@ -44,7 +44,13 @@ _BODY = {
             "application/json": {
                 "schema": {
                     "type": "object",
-                    "properties": {"url": {"type": "string", "maxLength": LONGEST_URL}},
+                    "properties": {
+                        "url": {
+                            "type": "string",
+                            "pattern": "^https?://[a-z0-9.-]+/",
+                            "maxLength": LONGEST_URL,
+                        }
+                    },
                     "required": ["url"],
                 }
             }

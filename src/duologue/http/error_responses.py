@@ -37,6 +37,8 @@ DESCRIPTION_OF_APP = "description"
 """The entry of an application's state that gives its completed description, off the event loop; see `openapi_document`."""
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
+ERROR_CODE = "error_code"
+"""The entry of a request's state with the code of the error that it is answered with, for the metrics."""
 ERROR_SHAPE = "error_shape"
 """The entry of a request's state by which a port of another API gives errors its own shape: a function of the usual body and the path."""
 
@@ -64,6 +66,7 @@ def problem_body(
 
 def body_for(problem: Exception, scope: Scope) -> dict[str, Any]:
     """The JSON body of an error for the client of a request: as `problem_body`, in the shape that its port has for errors, if any."""
+    scope.setdefault("state", {})[ERROR_CODE] = problem.code if isinstance(problem, Problem) else Problem.code
     body = problem_body(problem, scope["path"], request_id_of(scope), scope.get("headers", ()))
     shape = scope.get("state", {}).get(ERROR_SHAPE)
     return body if shape is None else dict(shape(body, scope["path"]))

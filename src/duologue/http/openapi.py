@@ -46,10 +46,21 @@ def json_body(
 def form_body(model: type[BaseModel], *media_types: str, description: str = "The answer.") -> dict[str, Any]:
     """A form with a file and the fields of `model`; without `media_types` it is answered as JSON or as a stream."""
     schema = model_schema(model)
-    schema["properties"] = {"file": {"type": "string", "format": "binary"}} | schema["properties"]
+    fields = {name: _never_null(field) for name, field in schema["properties"].items()}
+    schema["properties"] = {"file": {"type": "string", "format": "binary"}} | fields
     schema["required"] = ["file", *schema.get("required", ())]
     answers = media_types or ("application/json", "text/event-stream")
     return _with_body("multipart/form-data", schema, answers, description, 200)
+
+
+def _never_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a field of a form, where nothing is null: what may be absent is left out."""
+    kinds = schema.get("anyOf")
+    if not isinstance(kinds, list):
+        return schema
+    left = [kind for kind in kinds if kind.get("type") != "null"]
+    rest = {key: value for key, value in schema.items() if key not in ("anyOf", "default")}
+    return rest | (left[0] if len(left) == 1 else {"anyOf": left})
 
 
 def documented(

@@ -1,7 +1,7 @@
 """Server-sent events as an HTTP response: the frames, and the one response class that sends them.
 
 Owns the pump: it sends each item as it comes, notices at once that the client has disconnected, breaks a silence with a
-comment, gives up a client that reads nothing, and answers an early error with its HTTP status. An encoder turns items into
+comment, tells the place in the queue in comments while the work waits for a slot, gives up a client that reads nothing, and answers an early error with its HTTP status. An encoder turns items into
 bytes. Used by every route that streams: completions, speech, transcriptions, model loading and the numbered event logs.
 """
 
@@ -20,6 +20,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from duologue.errors import BadRequest, Busy, Problem
 from duologue.http.error_responses import problem_body, refuse, request_id_of
+from duologue.queue_ticket import QueueTicket, watched_queue
 
 log = logging.getLogger(__name__)
 
@@ -124,7 +125,8 @@ class EventStream(Response, Generic[Item]):
     """Sends the items of `source`, encoded, until source or encoder ends or the client disconnects, which cancels the source.
 
     A problem before the first byte is answered with its HTTP status; a later one becomes what `failure` makes of its body.
-    `media_type`: of a stream that is not one of server-sent events.
+    `media_type`: of a stream that is not one of server-sent events, and has no comments about the queue.
+    The ticket and the wait in the queue are in the headers, as far as they are known when those leave.
     With `resumable` the headers leave at once, a failing source just ends the stream (the client reconnects), and the stream
     takes one of its user's places while it is open.
     """
@@ -153,6 +155,7 @@ class EventStream(Response, Generic[Item]):
         self._opening: anyio.Event | None = None
         self._commenting: anyio.Event | None = None
         self._last_sent = 0.0
+        self._queue = QueueTicket()
         self._sending_since: float | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -164,6 +167,8 @@ class EventStream(Response, Generic[Item]):
                 except Busy as full:
                     await refuse(scope, receive, send, full)
                     return
+            if not self._resumable:
+                self._queue = stack.enter_context(watched_queue())
             await self._run(scope, receive, send)
 
     async def _run(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -216,7 +221,7 @@ class EventStream(Response, Generic[Item]):
                 log.exception("the stream of request %s failed", request_id_of(scope))
             if self._opening is None:
                 self._opening = anyio.Event()  # never set: no comment may open what is being refused
-                await refuse(scope, receive, send, error)
+                await refuse(scope, receive, send, error, self._queue.headers)
                 return
             if not self._resumable:
                 body = problem_body(error, scope["path"], request_id_of(scope))
@@ -231,6 +236,7 @@ class EventStream(Response, Generic[Item]):
             await self._opening.wait()
             return
         self._opening = anyio.Event()
+        self.headers.update(self._queue.headers)
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         self._opening.set()
 
@@ -243,18 +249,29 @@ class EventStream(Response, Generic[Item]):
         await send({"type": "http.response.body", "body": data, "more_body": True})
 
     async def _comment(self, send: Send) -> None:
-        """Break every long silence. The pump waits for a comment that is being sent, so messages never cross."""
+        """Break every long silence, and tell each place in the queue. The pump waits for a comment that is being sent, so messages never
+        cross."""
         await anyio.sleep(self._patience)
+        told = 0
         while True:
             silence = time.monotonic() - self._last_sent
-            if silence >= self._keep_alive:
+            place = self._queue.comment if self._queue.changes != told and self._has_comments else b""
+            told = self._queue.changes
+            # A message that the pump is sending must not be crossed; the next place comes soon enough.
+            if silence >= self._keep_alive or (place and self._sending_since is None):
                 await self._open(send)
                 self._commenting = anyio.Event()
                 self._last_sent, silence = time.monotonic(), 0.0
-                await send({"type": "http.response.body", "body": self._encoder.note, "more_body": True})
+                note = place or self._encoder.note
+                await send({"type": "http.response.body", "body": note, "more_body": True})
                 self._commenting.set()
                 self._commenting = None
-            await anyio.sleep(self._keep_alive - silence)
+            with anyio.move_on_after(self._keep_alive - silence):
+                await self._queue.next_place(told)
+
+    @property
+    def _has_comments(self) -> bool:
+        return self.media_type == EventStream.media_type
 
 
 def resumable_stream(

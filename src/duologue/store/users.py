@@ -12,18 +12,22 @@ from __future__ import annotations
 import hashlib
 import secrets
 import sqlite3
-import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from duologue.errors import BadRequest, NotFound, TooLarge
+from duologue.store.accounts.key_rules import checked_end, one_key, spare_last_admin
+from duologue.store.accounts.login_rows import LoginRows
+from duologue.store.accounts.names import KEY_ID_PREFIX, checked_label, checked_name, no_key, nobody
 from duologue.store.schema.tables import keys, logins, users
 from duologue.values.usage.key_limits import KeyLimits
 
@@ -39,7 +43,6 @@ LOCAL = "local"
 KEY_PREFIX = "duo_"
 SHOWN = 10
 """Characters of a key that stay visible, to tell keys apart: 6 of its 43 random ones."""
-KEY_ID_PREFIX = "key_"
 KEYS = 1000
 """Limit of valid keys, and of the most recently revoked keys in the list."""
 NO_LIMITS = KeyLimits()
@@ -59,7 +62,8 @@ class Account(Struct, frozen=True):
 
 
 class Key(Struct, frozen=True):
-    """A key without its value. `user`: an account's id; `last_used`: accurate to a minute, 0 for never; `limits`: those of its own."""
+    """A key without its value. `user`: an account's id; `last_used`: accurate to a minute, 0 for never; `label`: what its user calls it;
+    `expires`: when it ends (ms), 0 for never; `limits`: those of its own."""
 
     id: str
     user: str
@@ -67,11 +71,17 @@ class Key(Struct, frozen=True):
     created: int
     last_used: int = 0
     revoked: int = 0
+    label: str = ""
+    expires: int = 0
     limits: KeyLimits = KeyLimits()
+
+    def is_valid(self, now: int) -> bool:
+        """Whether it opens the server at this time (ms), if its user is not disabled."""
+        return not self.revoked and (not self.expires or now < self.expires)
 
 
 class NewKey(NamedTuple):
-    """A new key, with its value. `first`: its account is the first, and inherits what `local` wrote."""
+    """A new key, or one with a new value, and the value. `first`: its account is the first, and inherits what `local` wrote."""
 
     value: str
     key: Key
@@ -97,12 +107,22 @@ class StoredLogin(NamedTuple):
 
 class Register(Struct, frozen=True):
     """Everything that decides who has access, at one moment: keys and logins by their digest, without revoked keys and
-    disabled users. `closed`: keys have been created here, even if none is left."""
+    disabled users. Keys that have expired are in it: they are asked for with the time. `closed`: keys have been created here, even if none is
+    left."""
 
     keys: Mapping[bytes, Key] = {}
     accounts: Mapping[str, Account] = {}
     logins: Mapping[bytes, StoredLogin] = {}
     closed: bool = False
+
+    def key(self, digest: bytes, now: int) -> Key | None:
+        """The key with this digest, if it is valid at this time (ms)."""
+        key = self.keys.get(digest)
+        return key if key is not None and key.is_valid(now) else None
+
+    def has_key(self, user: str, now: int) -> bool:
+        """Whether a key of this user is valid at this time (ms)."""
+        return any(key.user == user and key.is_valid(now) for key in self.keys.values())
 
 
 def digest_of(secret: str) -> bytes:
@@ -116,6 +136,7 @@ class Users:
     def __init__(self, database: Database, now: Callable[[], int]) -> None:
         self._database = database
         self._now = now
+        self.logins = LoginRows(database, now)
 
     @property
     def database(self) -> Database:
@@ -142,27 +163,41 @@ class Users:
             rows = (await connection.execute(select(users).order_by(users.c.name))).all()
         return tuple(_account(row) for row in rows)
 
+    async def named(self, name: str) -> Account:
+        """The user of this name. Raises NotFound that lists the existing users."""
+        accounts = await self.accounts()
+        found = next((account for account in accounts if account.name == name), None)
+        if found is None:
+            raise nobody(name, [account.name for account in accounts])
+        return found
+
     async def keys(self) -> tuple[Key, ...]:
         """Every key, also revoked ones, oldest first."""
         async with self._database.reading() as connection:
             rows = (await connection.execute(select(keys).order_by(keys.c.created, keys.c.id))).all()
         return tuple(_key(row) for row in rows)
 
-    async def add_key(self, name: str, *, admin: bool = False) -> NewKey:
-        """Create a key for the user of this name, who is created if necessary; `admin` also promotes an existing user.
+    async def add_key(
+        self, name: str, *, admin: bool = False, label: str = "", expires: int = 0, of_settings: bool = False
+    ) -> NewKey:
+        """Create a key for the user of this name, who is created if necessary; `admin` also promotes an existing user. `expires`: when it
+        ends (ms), 0 for never. `of_settings`: the settings have a key too, whose user is an admin.
 
         The first user inherits everything `local` wrote and is an admin, as `local` was. It gets the id `local`, so that
-        no rows have to change while replies are running. Raises BadRequest for an invalid name, TooLarge when there are
-        too many keys.
+        no rows have to change while replies are running. Raises BadRequest for an invalid name or label, for a time that has passed, and
+        when a key that ends would be the only one of an admin; TooLarge when there are too many keys.
         """
-        name = checked_name(name)
+        name, label, expires = checked_name(name), checked_label(label), checked_end(expires, self._now())
+        new = partial(self._add_key, name, admin=admin, label=label, expires=expires, of_settings=of_settings)
         try:
-            return await self._add_key(name, admin=admin)
+            return await new()
         except IntegrityError:  # another request created the same user at the same moment
-            return await self._add_key(name, admin=admin)
+            return await new()
 
-    async def _add_key(self, name: str, *, admin: bool) -> NewKey:
-        value = KEY_PREFIX + secrets.token_urlsafe(32)
+    async def _add_key(
+        self, name: str, *, admin: bool, label: str, expires: int, of_settings: bool
+    ) -> NewKey:
+        value = _new_value()
         async with self._database.writing() as connection:
             if await _count(connection, keys, keys.c.revoked == 0) >= KEYS:
                 raise TooLarge(
@@ -177,11 +212,15 @@ class Users:
                     update(users).where(users.c.id == account.id).values(role=role, disabled=0)
                 )
                 account = Account(account.id, account.name, role, account.created)
+            if expires and account.role == "admin" and not of_settings:
+                await spare_last_admin(connection, None)
             key = Key(
                 id=KEY_ID_PREFIX + secrets.token_hex(6),
                 user=account.id,
                 prefix=value[:SHOWN],
                 created=self._now(),
+                label=label,
+                expires=expires,
             )
             await connection.execute(insert(keys).values(digest=digest_of(value), **_columns(key)))
         return NewKey(value, key, account, first)
@@ -202,6 +241,29 @@ class Users:
         await connection.execute(insert(users).values(**_columns(account)))
         return account
 
+    async def reset_key(
+        self, id_or_name: str, *, expires: int | None = None, of_settings: bool = False
+    ) -> NewKey:
+        """Give a key a new value, and a new end if `expires` (ms, 0 for never) is given; its id, label and limits stay. The old value and the
+        logins of its user end at once. By the key's id, or by the name of a user who has one key.
+
+        Raises NotFound; BadRequest for a revoked key, for the name of a user with several, and as `add_key` does.
+        """
+        value, end = _new_value(), None if expires is None else checked_end(expires, self._now())
+        async with self._database.writing() as connection:
+            id = await one_key(connection, id_or_name)
+            key = _key((await connection.execute(select(keys).where(keys.c.id == id))).one())
+            account = _account((await connection.execute(select(users).where(users.c.id == key.user))).one())
+            if end and account.role == "admin" and not account.disabled and not of_settings:
+                await spare_last_admin(connection, None, but_key=key.id)
+            changed = replace(
+                key, prefix=value[:SHOWN], last_used=0, expires=key.expires if end is None else end
+            )
+            columns = _columns(changed) | {"digest": digest_of(value)}
+            await connection.execute(update(keys).where(keys.c.id == key.id).values(columns))
+            await connection.execute(delete(logins).where(logins.c.user_id == account.id))
+        return NewKey(value, changed, account, False)
+
     async def revoke(self, id_or_name: str, *, spare_last_admin: bool = False) -> Revoked:
         """Revoke the key of this id, or every key of the user of this name, and end the logins of its user.
 
@@ -218,15 +280,15 @@ class Users:
             chosen = [row for row in rows if row.id == id_or_name]
             chosen = chosen or [row for row in rows if row.name == id_or_name]
             if not chosen:
-                raise NotFound(f"There is no key and no user with keys called {id_or_name[:100]!r}.")
+                raise no_key(id_or_name)
             now, going = self._now(), [row for row in chosen if not row.revoked]
             ids = {row.id for row in going}
-            left = [row for row in rows if not row.revoked and row.id not in ids]
-            admins = sum(row.role == "admin" and not row.disabled for row in left)
+            left = [row for row in rows if _key(row).is_valid(now) and row.id not in ids]
+            admins = sum(row.role == "admin" and not row.disabled and not row.expires for row in left)
             if spare_last_admin and going and not admins:
                 raise BadRequest(
-                    "This is the last key of an admin. Add another one first, or revoke it on the server's own "
-                    "machine with `duologue key revoke`.",
+                    "This is the last key of an admin, apart from keys that expire. Add another one first, or revoke it on the "
+                    "server's own machine with `duologue key revoke`.",
                     code="last_admin_key",
                 )
             await connection.execute(update(keys).where(keys.c.id.in_(ids)).values(revoked=now))
@@ -270,24 +332,35 @@ class Users:
         *,
         role: Role | None = None,
         disabled: bool | None = None,
+        new_name: str | None = None,
         key_of_settings: bool = False,
     ) -> Account:
-        """Change the role of a user, or disable or enable them; None leaves a property unchanged. Nothing of theirs is deleted.
+        """Change the role or the name of a user, or disable or enable them; None leaves a property unchanged. Nothing of theirs is deleted.
         `key_of_settings`: the settings have a key too, whose user is an admin.
 
-        Raises NotFound that lists the existing users; BadRequest when no admin with access would remain, and for the user
-        of the settings' key, whose role the settings decide.
+        Raises NotFound that lists the existing users; BadRequest when no admin with access would remain, for a name that another user
+        has, and for the user of the settings' key, whose role the settings decide.
         """
+        renamed = None if new_name is None else checked_name(new_name)
         async with self._database.writing() as connection:
             rows = (await connection.execute(select(users).order_by(users.c.name))).all()
             row = next((row for row in rows if row.name == name), None)
             if row is None:
-                raise _nobody(name, [row.name for row in rows])
+                raise nobody(name, [row.name for row in rows])
             account = _account(row)
             since = account.disabled
             if disabled is not None:
                 since = (since or self._now()) if disabled else 0
-            changed = Account(account.id, account.name, role or account.role, account.created, since)
+            others = {row.name for row in rows if row.id != account.id}
+            if account.id != LOCAL:
+                others.add(LOCAL)
+            if renamed in others:
+                raise BadRequest(
+                    f"The name {renamed} is taken. Choose another one.", code="name_taken", param="name"
+                )
+            changed = Account(
+                account.id, renamed or account.name, role or account.role, account.created, since
+            )
             takes_away = changed.role != "admin" or bool(since)
             if takes_away and key_of_settings and account.id == LOCAL:
                 raise BadRequest(
@@ -296,25 +369,13 @@ class Users:
                     code="configured_user",
                 )
             if takes_away and account.role == "admin" and not account.disabled and not key_of_settings:
-                await self._spare_last_admin(connection, account.id)
+                await spare_last_admin(connection, account.id)
             await connection.execute(
-                update(users).where(users.c.id == account.id).values(role=changed.role, disabled=since)
+                update(users)
+                .where(users.c.id == account.id)
+                .values(name=changed.name, role=changed.role, disabled=since)
             )
         return changed
-
-    @staticmethod
-    async def _spare_last_admin(connection: AsyncConnection, but: str) -> None:
-        """Raises BadRequest when this user is the only admin with access."""
-        others = (
-            select(func.count())
-            .select_from(keys.join(users, users.c.id == keys.c.user_id))
-            .where(keys.c.revoked == 0, users.c.role == "admin", users.c.disabled == 0, users.c.id != but)
-        )
-        if not (await connection.execute(others)).scalar_one():
-            raise BadRequest(
-                "This is the last admin who can come in. Make another one first: `duologue key add NAME --admin`.",
-                code="last_admin",
-            )
 
     async def clear(self) -> int:
         """Delete every key and login, as if none had ever been created; users and their data stay. Returns the number of
@@ -339,8 +400,11 @@ class Users:
             for key, at in used.items():
                 await connection.execute(update(keys).where(keys.c.id == key).values(last_used=at))
 
-    async def open_login(self, digest: bytes, user: str, expires: int, key: str = "") -> None:
-        """Store a login with a key. The oldest are deleted when its user, or all users together, have too many."""
+    async def open_login(
+        self, digest: bytes, user: str, expires: int, *, address: str = "", agent: str = "", key: str = ""
+    ) -> None:
+        """Store a login with a key, and from where and by which browser it was opened. The oldest are deleted when its user, or all users together,
+        have too many."""
         now = self._now()
         async with self._database.writing() as connection:
             await connection.execute(delete(logins).where(logins.c.expires <= now))
@@ -354,8 +418,11 @@ class Users:
                 )
                 old = (await connection.execute(too_many)).scalars().all()
                 await connection.execute(delete(logins).where(logins.c.digest.in_(old)))
+            seen = {"last_seen": now, "address": address, "agent": agent}
             await connection.execute(
-                insert(logins).values(digest=digest, user_id=user, created=now, expires=expires, key_id=key)
+                insert(logins).values(
+                    digest=digest, user_id=user, created=now, expires=expires, key_id=key, **seen
+                )
             )
 
     async def close_login(self, digest: bytes) -> None:
@@ -379,20 +446,8 @@ async def closed(url: str | None, data: Path, *, now: Callable[[], int]) -> bool
         return (await Users(database, now).register()).closed
 
 
-def checked_name(name: str) -> str:
-    """The normalised name of a user. Raises BadRequest for one that cannot be shown on one line."""
-    name = unicodedata.normalize("NFC", " ".join(name.split()))
-    if not 0 < len(name) <= 64 or not name.isprintable() or name.startswith(KEY_ID_PREFIX):
-        raise BadRequest(
-            f"A user's name is 1 to 64 printable characters and does not begin with {KEY_ID_PREFIX}.",
-            param="name",
-        )
-    return name
-
-
-def _nobody(name: str, known: Sequence[str]) -> NotFound:
-    there = f"There is {', '.join(known[:20])}." if known else "There are no users yet."
-    return NotFound(f"There is no user called {name[:100]!r}. {there}", code="user_not_found", param="name")
+def _new_value() -> str:
+    return KEY_PREFIX + secrets.token_urlsafe(32)
 
 
 async def _count(connection: AsyncConnection, table: Any, *conditions: Any) -> int:
@@ -414,7 +469,8 @@ def _key(row: Any, *, revoked: int | None = None, limits: KeyLimits | None = Non
     at = row.revoked if revoked is None else revoked
     if limits is None:
         limits = _limits(row.limits) if row.limits else NO_LIMITS
-    return Key(row.id, row.user_id, row.prefix, row.created, row.last_used, at, limits)
+    known = (row.id, row.user_id, row.prefix, row.created, row.last_used, at, row.label, row.expires)
+    return Key(*known, limits)
 
 
 def _columns(row: Account | Key) -> dict[str, Any]:

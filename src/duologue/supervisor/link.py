@@ -71,6 +71,11 @@ class SupervisorLink:
         """The gateway answers requests."""
         self._send({"ready": True})
 
+    def alive(self) -> None:
+        """The gateway's event loop turns. Does not wait for a parent that does not read."""
+        with suppress(OSError):
+            self.socket.send(_line({"alive": True}), socket.MSG_DONTWAIT)
+
     def unwatched(self) -> None:
         """The settings say that the gateway is not to be started again."""
         self._send({"watched": False})
@@ -85,7 +90,11 @@ class SupervisorLink:
     def _send(self, message: dict[str, Any], *descriptors: int) -> None:
         # Without the parent there is nobody to tell, and the gateway is about to stop.
         with suppress(OSError):
-            socket.send_fds(self.socket, [json.dumps(message).encode() + b"\n"], descriptors)
+            socket.send_fds(self.socket, [_line(message)], descriptors)
+
+
+def _line(message: dict[str, Any]) -> bytes:
+    return json.dumps(message).encode() + b"\n"
 
 
 class GatewayMessages:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from duologue.supervisor.link import VARIABLE, GatewayMessages, GatewayRestarts, Launch
 from duologue.supervisor.restart_policy import End, RestartPolicy, ending
+from duologue.supervisor.service_notifier import ServiceNotifier
 
 if TYPE_CHECKING:
     from duologue.telemetry import Format
@@ -60,6 +61,7 @@ class Supervisor:
     def __init__(self, command: Sequence[str]) -> None:
         self._command = command
         self._policy = RestartPolicy()
+        self._service = ServiceNotifier.from_environment(os.environ)
         self._restarts = GatewayRestarts()
         self._listener: socket.socket | None = None
         self._host = ""
@@ -82,6 +84,7 @@ class Supervisor:
                         self._say(f"The gateway ended: {reason}. It is not started again.")
                     return self._last_code(code)
                 self._restarts = GatewayRestarts(self._policy.restarts, reason, time.time())
+                self._service.restarting(reason)
                 later = f" in {decision.pause:g} s" if decision.pause else ""
                 self._say(f"The gateway ended: {reason}. It is started again{later}.")
                 if not self._pause(decision.pause, wakeups):
@@ -108,6 +111,7 @@ class Supervisor:
         launch = Launch(theirs.fileno(), listener, self._host, self._restarts)
         # Before the attempt: one that fails for want of memory is a quick end too, or it would be repeated without a pause.
         self._policy.launched()
+        self._service.starting()
         with theirs:
             process = subprocess.Popen(
                 self._command,
@@ -148,6 +152,9 @@ class Supervisor:
                 self._is_watched = False
             if message.get("ready"):
                 self._policy.ready(time.monotonic())
+                self._service.ready()
+            if message.get("alive"):
+                self._service.alive()
         if (listener := messages.take_listener()) is not None:
             if self._listener is not None:
                 self._listener.close()
@@ -155,9 +162,10 @@ class Supervisor:
 
     def _signals(self, messages: GatewayMessages, wakeups: socket.socket) -> list[int]:
         """Wait until something happens. Returns the signals to stop that came."""
-        wait = None if self._stop_by is None else max(0.0, self._stop_by - time.monotonic())
+        now = time.monotonic()
+        waits = (None if self._stop_by is None else max(0.0, self._stop_by - now), self._service.wait(now))
         sources = [wakeups.fileno(), *([messages.fileno()] if messages.is_open else [])]
-        select.select(sources, [], [], wait)
+        select.select(sources, [], [], min((wait for wait in waits if wait is not None), default=None))
         return self._taken(wakeups)
 
     def _taken(self, wakeups: socket.socket) -> list[int]:
@@ -165,6 +173,7 @@ class Supervisor:
         with suppress(BlockingIOError):
             numbers = [number for number in wakeups.recv(256) if number in STOP_SIGNALS]
         if numbers and self._stop_signal is None:
+            self._service.stopping()
             self._stop_signal = numbers[0]
             self._stop_by = time.monotonic() + STOP_SECONDS
         return numbers
@@ -176,9 +185,10 @@ class Supervisor:
             self._taken(wakeups)
             if self._stop_signal is not None:
                 return False
-            if (left := until - time.monotonic()) <= 0:
+            now = time.monotonic()
+            if (left := until - now) <= 0:
                 return True
-            select.select([wakeups], [], [], left)
+            select.select([wakeups], [], [], min(left, self._service.wait(now) or left))
 
     def _say(self, sentence: str) -> None:
         """One line in the gateway's log, in its format."""

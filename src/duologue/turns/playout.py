@@ -18,6 +18,11 @@ AHEAD_UNMARKED = SPOKEN_RATE // 5
 MARK_PATIENCE = HEARD_RATE
 """Time without a mark, with sound left to play, after which the position is estimated from what was sent."""
 
+GAP = HEARD_RATE // 10
+"""Time without sound inside a reply from which it counts as a gap: a tenth of a second, which one hears."""
+MOST_GAPS = 100
+"""Gaps of one reply that are remembered."""
+
 
 def played_in(received: int) -> int:
     """Samples of a reply (24 kHz) that play while this many are received (16 kHz)."""
@@ -42,6 +47,9 @@ class Playout:
         self._estimated_at = 0
         self._reported = 0
         self._held_at: int | None = None
+        self.gaps: list[float] = []
+        """The silences inside the reply so far, because its sound came too late, in milliseconds."""
+        self._silence_expected = False
 
     # ---- sound and text
 
@@ -68,10 +76,24 @@ class Playout:
 
     def send(self, samples: int, at: int) -> None:
         """Record that more samples were sent."""
+        self._note_gap(at)
         self._update_estimate(at)
         if self._patience_from is None or self._marked >= self.sent:
             self._patience_from = at
         self.sent = min(self.length, self.sent + max(0, samples))
+
+    def expect_silence(self) -> None:
+        """The reply pauses on purpose before its next sound: that is no gap."""
+        self._silence_expected = True
+
+    def _note_gap(self, at: int) -> None:
+        """More sound is sent: how long was there none to play? By the estimate, which a client's marks correct: they arrive late, so a
+        gap is rather told too short."""
+        if self.sent and not self._silence_expected and not self.held and len(self.gaps) < MOST_GAPS:
+            ran_out = self._estimated_at + (self.sent - self._estimate) * HEARD_RATE // SPOKEN_RATE
+            if at - ran_out >= GAP:
+                self.gaps.append(round((at - ran_out) * 1000 / HEARD_RATE, 1))
+        self._silence_expected = False
 
     def mark(self, samples: int, at: int) -> None:
         """The client has played up to this sample. Positions that go back, or past what was sent, are not believed."""

@@ -361,6 +361,8 @@ class TurnFigures(Struct, frozen=True, tag="turn_figures"):
     first_sound: float | None = None
     first_heard: float | None = None
     interrupted: float | None = None
+    gaps: tuple[float, ...] = ()
+    """How long each silence inside the reply was, because its sound came too late."""
 
 
 class UnitAnswered(Struct, frozen=True, tag="unit"):

@@ -24,6 +24,7 @@ from pydantic import (
 from duologue.errors import BadRequest, TooLarge
 from duologue.values.conversations import GenerationOptions, ResourceContent, TextContent
 from duologue.values.requests import Effort, Sampling
+from duologue.wire.fields.field_schemas import exactly_one, without_null
 from duologue.wire.validation import MAX_TOKENS, MEGABYTE, SamplingFields, Stops, part_tag
 from duologue.wire.validation_errors import refusal, shortened
 
@@ -230,6 +231,8 @@ class PendingChangeBody(RequestBody):
 class ApprovalAnswerBody(RequestBody):
     """The answer to an approval: a `decision` about a tool call, or an `action` (and `values`) for a server's question."""
 
+    model_config = ConfigDict(json_schema_extra=exactly_one(decision="string", action="string"))
+
     decision: Literal["once", "tool", "server", "deny"] | None = None
     action: Literal["accept", "decline", "cancel"] | None = None
     values: dict[str, JsonValue] = Field(default_factory=dict, max_length=256)
@@ -257,10 +260,10 @@ class ConversationChangeBody(RequestBody):
     pinned: Annotated[bool | None, NOT_NULL] = None
     archived: Annotated[bool | None, NOT_NULL] = None
     tags: list[Annotated[str, Field(min_length=1, max_length=64)]] | None = Field(
-        default=None, max_length=TAGS
+        default=None, max_length=TAGS, json_schema_extra=without_null
     )
-    leaf: Id | None = None
-    options: OptionsBody | None = None
+    leaf: Id | None = Field(default=None, json_schema_extra=without_null)
+    options: OptionsBody | None = Field(default=None, json_schema_extra=without_null)
 
 
 class BulkBody(RequestBody):

@@ -19,7 +19,6 @@ from duologue.values.events import (
     Fitted,
     Prefilled,
     Progress,
-    Queued,
     ReasoningDelta,
     TextDelta,
     TokenLogprob,
@@ -118,8 +117,6 @@ class CompletionStream:
         match event:
             case Fitted():
                 self._fitted = fitted_fields(event)
-            case Queued():
-                self.note = b": queued %d\n\n" % event.position
             case Progress():
                 self.note = b": prefill %d/%d\n\n" % (event.processed, event.total)
             case Prefilled():

@@ -10,7 +10,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, JsonValue, Tag
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    WithJsonSchema,
+)
+from pydantic.config import JsonDict
 
 from duologue.errors import BadRequest, Unsupported
 from duologue.values.messages import Detail, Message, Part, TextPart, Tool
@@ -19,6 +28,7 @@ from duologue.values.speech import SpeechRequest
 from duologue.wire import media_parts
 from duologue.wire.fields.adapter_fields import AdapterFields
 from duologue.wire.fields.constraints import FormatFields
+from duologue.wire.fields.field_schemas import Nothing, SomeText, needs_one_of
 from duologue.wire.fields.function_fields import FunctionFields
 from duologue.wire.fields.logprob_fields import LogprobFields
 from duologue.wire.fields.thinking_fields import ThinkingFields
@@ -96,10 +106,12 @@ class OpenAIAudioContent(Body):
 class FileBody(Body):
     """A file in base64 or as a `data:` URL, one that was stored before (`/v1/files`), or (an extension) one at an address."""
 
-    file_data: str | None = None
-    file_url: str | None = None
+    model_config = ConfigDict(json_schema_extra=needs_one_of("file_data", "file_id", "file_url"))
+
+    file_data: SomeText | None = None
+    file_url: SomeText | None = None
     filename: str = Field(default="", max_length=1024)
-    file_id: str | None = Field(default=None, max_length=256)
+    file_id: Annotated[str, Field(max_length=256, json_schema_extra={"minLength": 1})] | None = None
 
 
 class OpenAIFileContent(Body):
@@ -132,7 +144,19 @@ class AudioReferenceBody(Body):
     id: str = Field(max_length=256)
 
 
+_WITHOUT_CONTENT: JsonDict = {
+    "properties": {
+        "content": {"type": "null"},
+        "audio": {"type": "null"},
+        "role": {"enum": ["system", "developer", "user", "tool", "function"]},
+    }
+}
+"""What no message is: only the assistant's may lack content."""
+
+
 class CompletionMessageBody(MessageFields):
+    model_config = ConfigDict(json_schema_extra={"not": _WITHOUT_CONTENT})
+
     audio: AudioReferenceBody | None = None
     content: (
         Annotated[list[Content], BeforeValidator(content_parts, json_schema_input_type=str | list[Content])]
@@ -162,7 +186,13 @@ def _token_limit(value: int) -> int | None:
     raise ValueError(f"must be a whole number from 1 to {MAX_TOKENS:,}, or -1 for no limit")
 
 
-TokenLimit = Annotated[int, AfterValidator(_token_limit)] | None
+_LIMITS: JsonDict = {
+    "anyOf": [
+        {"type": "integer", "minimum": 1, "maximum": MAX_TOKENS},
+        {"type": "integer", "minimum": -1, "maximum": -1},
+    ]
+}
+TokenLimit = Annotated[int, AfterValidator(_token_limit), WithJsonSchema(_LIMITS)] | None
 
 
 class ChatCompletionBody(
@@ -193,7 +223,7 @@ class ChatCompletionBody(
         default=None, max_length=MAX_MODALITIES, description='With "audio" the reply is spoken too.'
     )
     audio: AudioOutputBody | None = None
-    web_search_options: JsonValue | None = None
+    web_search_options: Nothing = None
 
     @property
     def is_spoken(self) -> bool:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Struct
-from pydantic import BeforeValidator, Field, JsonValue
+from pydantic import BeforeValidator, Field, JsonValue, WithJsonSchema
 
 from duologue.errors import BadRequest, ModelNotFound, NotFound, TooLarge
 from duologue.values.custom_voice import CustomVoice
@@ -21,6 +21,7 @@ from duologue.values.mouth import MouthKey
 from duologue.values.requests import ModelCard
 from duologue.values.speech import SpeechCard, SpeechEngineStatus, SpeechRequest, Voice
 from duologue.wire.collected_reply import broken_off
+from duologue.wire.fields.field_schemas import named
 from duologue.wire.validation import MEGABYTE, Body, RequestLimits
 from duologue.wire.validation_errors import shortened
 
@@ -53,14 +54,19 @@ def _voice(value: object) -> object:
 VoiceName = Annotated[
     str,
     Field(max_length=256),
-    BeforeValidator(_voice, json_schema_input_type=str | dict[str, JsonValue]),
+    BeforeValidator(
+        _voice, json_schema_input_type=str | Annotated[dict[str, JsonValue], WithJsonSchema(named("id"))]
+    ),
 ]
 
 
 class SpeechBody(Body):
     """The body of `POST /v1/audio/speech`."""
 
-    input: str = Field(description="The text to speak, limited by the setting limits.text_mb.")
+    input: str = Field(
+        description="The text to speak, limited by the setting limits.text_mb.",
+        json_schema_extra={"pattern": r"\S"},
+    )
     model: str = Field(default="", description="A name from /v1/audio/models with the task speech.")
     voice: VoiceName = Field(
         default="",

@@ -10,11 +10,11 @@ import math
 import re
 import zlib
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Struct
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, WithJsonSchema
 
 from duologue.errors import BadRequest, Unsupported
 from duologue.values.speech import SpeechCard, TimedWord, Transcript
@@ -50,7 +50,10 @@ class TranscriptionFields(Body):
     model: str = ""
     language: str = Field(default="", max_length=35)
     prompt: str = ""
-    response_format: Literal["json", "text", "srt", "verbose_json", "vtt", "diarized_json"] = "json"
+    response_format: Annotated[
+        Literal["json", "text", "srt", "verbose_json", "vtt", "diarized_json"],
+        WithJsonSchema({"type": "string", "enum": ["json", "text", "srt", "verbose_json", "vtt"]}),
+    ] = "json"
     temperature: float | None = Field(default=None, ge=0, le=1)
     timestamp_granularities: list[Literal["word", "segment"]] = Field(default_factory=list)
     include: list[str] = Field(default_factory=list)

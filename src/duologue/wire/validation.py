@@ -20,12 +20,14 @@ from pydantic import (
     Field,
     JsonValue,
     ValidationError,
+    WithJsonSchema,
     model_validator,
 )
 
 from duologue.errors import BadRequest, TooLarge
 from duologue.values.messages import Message, Part, Role, TextPart, Tool, ToolCall
 from duologue.values.requests import Effort, Sampling
+from duologue.wire.fields.field_schemas import CHOSEN_TOOLS, unkept
 from duologue.wire.fields.schema_types import known_types
 from duologue.wire.json_size import MAX_VALUES, has_more_values
 from duologue.wire.validation_errors import TAG, refusal, shortened
@@ -154,17 +156,6 @@ def _tool_name(tool: object) -> str | None:
     return name if isinstance(name, str) and name else None
 
 
-def _refused(instead: str) -> BeforeValidator:
-    """A field that is refused unless it asks for nothing: a zero, an empty list."""
-
-    def refuse(value: object) -> object:
-        if value:
-            raise ValueError(f"cannot be kept by this server; {instead}")
-        return None
-
-    return BeforeValidator(refuse)
-
-
 def _banned(value: object) -> object:
     if isinstance(value, list) and len(value) > MAX_BIASES:
         raise ValueError(f"may have at most {MAX_BIASES:,} entries")
@@ -195,7 +186,8 @@ ToolChoice = Annotated[
     str,
     BeforeValidator(
         _tool_choice,
-        json_schema_input_type=Literal["auto", "none", "required"] | dict[str, JsonValue],
+        json_schema_input_type=Literal["auto", "none", "required"]
+        | Annotated[dict[str, JsonValue], WithJsonSchema(CHOSEN_TOOLS)],
     ),
 ]
 
@@ -251,7 +243,10 @@ class SamplingFields(Body):
     mirostat_eta: float | None = Field(default=None, ge=0, le=1)
     samplers: list[str] | None = Field(default=None, max_length=32)
     min_keep: int | None = Field(default=None, ge=0, le=1_000_000)
-    seed: int | None = Field(default=None, ge=-(2**63), le=2**63 - 1)
+    # Beyond 2**53 many clients lose digits, so these are not described.
+    seed: (
+        Annotated[int, WithJsonSchema({"type": "integer", "minimum": -(2**53), "maximum": 2**53})] | None
+    ) = Field(default=None, ge=-(2**63), le=2**63 - 1)
     ignore_eos: bool | None = None
     logit_bias: Annotated[dict[str, float], BeforeValidator(_biases)] | None = None
     stop: Stops | None = Field(default=None, validation_alias=AliasChoices("stop", "stop_sequence"))
@@ -260,20 +255,14 @@ class SamplingFields(Body):
     ) = Field(
         default=None, description="Ids of tokens that are not written: the same as a logit_bias of -100."
     )
-    min_tokens: Annotated[JsonValue, _refused("ask for a long answer in the prompt, or send ignore_eos")] = (
-        None
-    )
-    stop_token_ids: Annotated[JsonValue, _refused("send the text of the tokens as stop")] = None
-    banned_strings: Annotated[JsonValue, _refused("send the ids of their tokens as banned_tokens")] = None
-    bad_words: Annotated[JsonValue, _refused("send the ids of their tokens as banned_tokens")] = None
-    allowed_token_ids: Annotated[JsonValue, _refused("send guided_choice, a regex_pattern or a grammar")] = (
-        None
-    )
+    min_tokens: Annotated[JsonValue, unkept("ask for a long answer in the prompt, or send ignore_eos")] = None
+    stop_token_ids: Annotated[JsonValue, unkept("send the text of the tokens as stop")] = None
+    banned_strings: Annotated[JsonValue, unkept("send the ids of their tokens as banned_tokens")] = None
+    bad_words: Annotated[JsonValue, unkept("send the ids of their tokens as banned_tokens")] = None
+    allowed_token_ids: Annotated[JsonValue, unkept("send guided_choice, a regex_pattern or a grammar")] = None
     allowed_tools: Annotated[
         JsonValue,
-        _refused(
-            'send tool_choice {"type": "allowed_tools", "allowed_tools": {"mode": ..., "tools": [...]}}'
-        ),
+        unkept('send tool_choice {"type": "allowed_tools", "allowed_tools": {"mode": ..., "tools": [...]}}'),
     ] = None
 
     def sampling(self, **others: int | float | None) -> Sampling:

@@ -25,6 +25,7 @@ from duologue.values.requests import ChatRequest, ModelCard, ModelPreset, Task
 from duologue.values.speech import SpeechCard, SpeechRequest, TranscriptionRequest
 
 PROTOCOL = 6
+"""Raised where an older side would misread a message. A new field with a default is no such change: it is passed over."""
 PIECE = 64 * 1024
 """Bytes; a larger message is cut into fragments of this size."""
 WINDOW = 256
@@ -65,6 +66,8 @@ class Begin(Struct, frozen=True, tag="begin"):
     request: ChatRequest | EmbeddingRequest | RerankRequest
     request_id: str = ""
     window: int = WINDOW
+    traceparent: str = ""
+    """The span of the gateway that it belongs to, as in the header of that name; "" where it is not traced."""
 
 
 class Cancel(Struct, frozen=True, tag="cancel"):
@@ -102,6 +105,8 @@ class Open(Struct, frozen=True, tag="open"):
     request: CallSetup | SpeechRequest | TranscriptionRequest | ClipRequest
     request_id: str = ""
     window: int = WINDOW
+    traceparent: str = ""
+    """As of `Begin`."""
 
 
 class SendControls(Struct, frozen=True, tag="tell"):

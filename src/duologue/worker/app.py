@@ -31,9 +31,11 @@ from duologue.errors import DeviceLost
 from duologue.sessions.chat.reply_controls import ReplyControls
 from duologue.sessions.speech.speech_task import SendEvent
 from duologue.stall_watch import watch_loop
+from duologue.tracing import spans
 from duologue.values.questions.worker_answers import Answer
 from duologue.values.questions.worker_questions import Question
 from duologue.wire import worker_protocol
+from duologue.worker import traced_work
 from duologue.worker.connection import Emit, GatewayConnection
 from duologue.worker.inbox import ControlInbox
 from duologue.worker.language import LanguageService
@@ -45,6 +47,8 @@ log = logging.getLogger(__name__)
 
 FRAME_LIMIT = 64 * 1024 * 1024
 """Bytes of one frame from the gateway; larger messages arrive in pieces."""
+SPANS_SECONDS = 0.5
+"""Seconds that the last spans have to reach the collector, where there is tracing."""
 DEVICE_LOST = 75
 """The exit code of a worker whose graphics card failed."""
 
@@ -52,8 +56,8 @@ DEVICE_LOST = 75
 class Worker:
     """The service, its status, and the connection to the gateway."""
 
-    def __init__(self, load_spec: worker_protocol.LoadSpec) -> None:
-        self.load_spec = load_spec
+    def __init__(self, load_spec: worker_protocol.LoadSpec, traceparent: str = "") -> None:
+        self.load_spec, self._traceparent = load_spec, traceparent
         self.status = WorkerLifecycle(load_spec.worker)
         self.connection = GatewayConnection(
             self._generate, self._answer, self.status.report, self._run_session, _end_without_device
@@ -70,7 +74,10 @@ class Worker:
 
     async def run(self) -> None:
         """Load the engines, then watch them and the event loop: while a model loads, its library holds the interpreter."""
-        await self.service.load()
+        with traced_work.load_span(self.load_spec, self._traceparent) as span:
+            await self.service.load()
+            if self.status.state == "failed":
+                span.fail(self.status.code)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self.service.watch)
             await watch_loop(self._stalled)
@@ -81,11 +88,16 @@ class Worker:
 
     async def _generate(self, begin: worker_protocol.Begin, emit: Emit, controls: ReplyControls) -> None:
         self._note_request(begin.request_id)
-        await self.service.generate(begin, emit, controls)
+        with (
+            traced_work.reply_span(begin, self.load_spec.worker) as span,
+            traced_work.watched(emit, span) as emit,
+        ):
+            await self.service.generate(begin, emit, controls)
 
     async def _run_session(self, opening: worker_protocol.Open, inbox: ControlInbox, send: SendEvent) -> None:
         self._note_request(opening.request_id)
-        await self.service.run_session(opening, inbox, send)
+        with traced_work.session_span(opening, self.load_spec.worker):
+            await self.service.run_session(opening, inbox, send)
 
     async def _answer(self, question: Question) -> Answer:
         return await self.service.answer(question)
@@ -177,6 +189,7 @@ def build(worker: Worker, secret: str) -> Starlette:
             yield
             tasks.cancel_scope.cancel()
         await worker.service.close()
+        await spans.sent(SPANS_SECONDS)
 
     return Starlette(
         routes=[
@@ -226,13 +239,14 @@ def main() -> None:
     _die_with_parent()
     level, _, form = os.environ.pop("DUOLOGUE_WORKER_LOG", "info:text").partition(":")
     telemetry.set_up_logging(level, "json" if form == "json" else "text")
+    traced_work.set_up(os.environ.pop("DUOLOGUE_WORKER_TRACING", ""))
     secret = os.environ.pop("DUOLOGUE_WORKER_SECRET")
     load_spec = msgspec.json.decode(
         os.environ.pop("DUOLOGUE_WORKER_LOAD_SPEC"), type=worker_protocol.LoadSpec
     )
     listener = socket.socket(fileno=int(os.environ.pop("DUOLOGUE_WORKER_SOCKET")))
     config = uvicorn.Config(
-        build(Worker(load_spec), secret),
+        build(Worker(load_spec, os.environ.pop("DUOLOGUE_WORKER_TRACEPARENT", "")), secret),
         log_config=None,
         access_log=False,
         ws="websockets-sansio",

@@ -85,7 +85,7 @@ def test_models_are_grouped_by_how_they_run_and_can_be_filtered(tab: Tab) -> Non
     tab.page.goto(tab.url + "#/models")
     well = tab.page.get_by_role("region", name="Runs well here")
     expect(well.get_by_role("heading", name=re.compile("^scripted"))).to_be_visible()
-    expect(tab.page.get_by_role("region", name="Too large for this machine")).to_be_visible()
+    expect(tab.page.get_by_role("region", name="Does not fit right now")).to_be_visible()
     expect(tab.page.get_by_text("`")).to_have_count(0)
     tab.page.get_by_role("searchbox", name="Filter models").fill("gemma 31b")
     expect(tab.page.get_by_role("listitem").filter(has_text="Gemma 4 31B")).to_have_count(1)

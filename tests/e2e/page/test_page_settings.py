@@ -19,7 +19,7 @@ pytestmark = pytest.mark.browser
 
 AXE = Path(__file__).parents[3] / "web/node_modules/axe-core/axe.min.js"
 NOTES = Path(__file__).parent / "notes_server.py"
-SECTIONS = ["general", "appearance", "tools", "data", "keys", "about"]
+SECTIONS = ["general", "appearance", "tools", "data", "keys", "logins", "about"]
 PHONE = {"width": 360, "height": 760}
 
 
@@ -486,6 +486,7 @@ def test_a_person_s_role_is_changed_and_one_is_shut_out(
     users = httpx.get(f"{server.url}/api/keys", headers=admin).json()["users"]
     assert next(user["role"] for user in users if user["name"] == "Max") == "admin"
     row.get_by_role("button", name="Disable Max").click()
+    tab.page.get_by_role("dialog").get_by_role("button", name="Disable").click()
     expect(row.get_by_role("button", name="Enable Max")).to_be_visible()
     theirs = {"Authorization": f"Bearer {made['key']}"}
     assert httpx.get(f"{server.url}/api/settings", headers=theirs).status_code == 401

@@ -152,6 +152,57 @@ async def test_changing_users_is_for_admins_with_a_key_and_spares_the_last_one(u
             assert (await http.patch("/api/keys/users/bob", json=wrong)).status_code in (400, 422)
 
 
+async def test_a_key_with_a_label_and_an_end_ends_then(users):
+    ada = await users.add_key("ada")
+    async with asking(users, ada.value) as http:
+        body = {"name": "bob", "label": "laptop", "expires": 2**52}
+        made = (await http.post("/api/keys", json=body)).json()
+        assert (made["label"], made["expires"]) == ("laptop", 2**52)
+        for wrong in ({"expires": 4000}, {"expires": -1}, {"expires": "soon"}, {"label": "x" * 65}):
+            assert (await http.post("/api/keys", json={"name": "bob"} | wrong)).status_code in (400, 422)
+        ended = await users.add_key("eve", expires=6000)  # long ago, by the clock of the server
+        answer = await http.get("/api/keys", headers={"Authorization": f"Bearer {ended.value}"})
+        assert answer.status_code == 401
+
+
+async def test_a_reset_key_has_a_new_value_that_is_shown_once_and_the_old_one_opens_nothing(users):
+    ada, bob = await users.add_key("ada"), await users.add_key("bob", label="phone")
+    async with asking(users, ada.value) as http:
+        answer = await http.post(f"/api/keys/{bob.key.id}/reset")
+        assert answer.headers["cache-control"] == "no-store"
+        reset = answer.json()
+        assert (reset["id"], reset["label"], reset["name"]) == (bob.key.id, "phone", "bob")
+        old, new = ({"Authorization": f"Bearer {value}"} for value in (bob.value, reset["key"]))
+        assert (await http.get("/api/keys", headers=old)).status_code == 401
+        assert (await http.get("/api/keys", headers=new)).json()["code"] == "admin_needed"
+        assert (await http.post("/api/keys/key_none/reset")).status_code == 404
+        assert (await http.post("/api/keys/bob/reset", json={"expires": 2**52})).json()["expires"] == 2**52
+        assert (await http.post("/api/keys/ada/reset", headers=new)).status_code == 401
+
+
+async def test_an_admin_who_resets_their_own_key_gets_the_new_one_before_the_old_one_ends(users):
+    ada = await users.add_key("ada")
+    async with asking(users, ada.value) as http:
+        reset = (await http.post(f"/api/keys/{ada.key.id}/reset", json={})).json()
+        assert (await http.get("/api/keys")).status_code == 401
+        headers = {"Authorization": f"Bearer {reset['key']}"}
+        assert (await http.get("/api/keys", headers=headers)).status_code == 200
+
+
+async def test_a_user_is_renamed_and_signed_out_everywhere(users):
+    ada, bob = await users.add_key("ada"), await users.add_key("bob / x")
+    await users.open_login(b"one", bob.account.id, 2**52)
+    async with asking(users, ada.value) as http:
+        assert (await http.delete("/api/keys/users/bob%20%2F%20x/logins")).json() == {"ended": 1}
+        assert (await http.delete("/api/keys/users/eve/logins")).json()["code"] == "user_not_found"
+        path = "/api/keys/users/bob%20%2F%20x"
+        assert (await http.patch(path, json={"new_name": "ada"})).json()["code"] == "name_taken"
+        assert (await http.patch(path, json={"new_name": "bob"})).json()["name"] == "bob"
+        headers = {"Authorization": f"Bearer {bob.value}"}
+        refused = await http.delete("/api/keys/users/ada/logins", headers=headers)
+        assert refused.json()["code"] == "admin_needed"
+
+
 async def test_an_admin_changes_the_limits_of_a_key_and_they_apply_at_once(users):
     ada, bob = await users.add_key("ada"), await users.add_key("bob")
     async with asking(users, ada.value) as http:

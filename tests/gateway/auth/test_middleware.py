@@ -278,9 +278,15 @@ async def test_a_key_of_the_database_says_who_is_asking(keys, users):
     ada, bob = await users.add_key("ada"), await users.add_key("bob")
     keys.outdated()
     state = (await through(http(authorization=f"Bearer {bob.value}"), keys=keys))["state"]
-    assert state == {"user": bob.account.id, "role": "user", "name": "bob", "keyed": True}
+    assert state == {
+        "user": bob.account.id,
+        "role": "user",
+        "name": "bob",
+        "keyed": True,
+        "key": bob.key.id,
+    }
     state = (await through(http(x_api_key=ada.value), keys=keys))["state"]
-    assert state == {"user": "local", "role": "admin", "name": "ada", "keyed": True}
+    assert state == {"user": "local", "role": "admin", "name": "ada", "keyed": True, "key": ada.key.id}
 
 
 @pytest.mark.anyio
@@ -306,7 +312,7 @@ async def test_what_others_can_reach_is_closed_even_when_no_key_is_left(users):
 @pytest.mark.anyio
 async def test_an_open_address_knows_no_user():
     state = (await through(http("/health")))["state"]
-    assert state == {"user": "", "role": "", "name": "", "keyed": False}
+    assert state == {"user": "", "role": "", "name": "", "keyed": False, "key": ""}
 
 
 @pytest.mark.anyio

@@ -301,7 +301,7 @@ async def test_a_login_works_on_behalf_of_the_key_it_was_made_with(users, clock)
     keys = Keys(None)
     await keys.use(users)
     logins = LoginSessions(keys)
-    new = await logins.open(ada.account.id, 1_000_000, ada.key.id)
+    new = await logins.open(ada.account.id, 1_000_000, key=ada.key.id)
     old = await logins.open(ada.account.id, 1_000_000)
     await keys.refresh()
     assert logins.user(new, 1_000_000).key == ada.key.id

@@ -114,6 +114,23 @@ async def test_a_clip_that_is_deleted_while_it_is_made_is_cancelled(place):
         place.clips.get("anna", "mira", job.id)
 
 
+async def test_the_clips_of_a_user_without_access_end_and_those_that_are_ready_stay(place):
+    ready = await place.clips.create("anna", "mira", SpeechRequest("x"))
+    with anyio.fail_after(30):
+        while ready.state != "ready":
+            await anyio.lowlevel.checkpoint()
+        place.speech.hold = anyio.Event()
+        job = await place.clips.create("anna", "mira", SpeechRequest("x"))
+        while not job.bytes:
+            await anyio.lowlevel.checkpoint()
+        assert place.clips.working_users() == {"anna"}
+        await place.clips.stop_work("ben")
+        assert place.clips.working_users() == {"anna"}
+        await place.clips.stop_work("anna")
+    assert place.clips.working_users() == set()
+    assert place.clips.get("anna", "mira", ready.id) is ready
+
+
 @pytest.mark.parametrize("error", [TooLarge("Too long.", code="clip_too_long"), RuntimeError("a path")])
 async def test_what_fails_says_why_and_leaves_no_file(place, error):
     place.speech.fails = error

@@ -205,6 +205,21 @@ async def test_a_user_without_a_key_gets_nothing_more_done(place: Place):
         assert numbers(await place.results("ada", batch.output_file)) == [0, 1]
 
 
+async def test_requests_that_run_end_when_their_user_is_shut_out(place: Place):
+    async with place.running(requests=1) as service:
+        batch = await place.made(lines(1) + lines(1, 1, hold=1) + lines(6, 2))
+        await place.requests.until(lambda: place.requests.held == 1)
+        assert service.working_users() == {"ada"}
+        await service.stop_work("ben")
+        del place.roles["ada"]
+        await service.stop_work("ada")
+        batch = await place.ended(batch)
+        assert (batch.status, batch.counts) == ("failed", LineCounts(8, 1, 0))
+        assert [error.code for error in batch.errors] == ["unauthorized"]
+        assert numbers(await place.results("ada", batch.output_file)) == [0]
+        assert service.working_users() == set()
+
+
 async def test_without_room_for_results_requests_are_not_carried_out(place: Place):
     data = lines(4)
     room = FileSettings(user_gb=(len(data) + 150) / 10**9)

@@ -354,6 +354,7 @@ async def test_the_figures_of_a_turn_reach_whoever_keeps_them():
     async with fixture.running():
         seat.say(figures)
     assert fixture.figures == [figures]
+    assert fixture.observer.models == ["m"]
 
 
 async def test_how_a_call_is_to_be_may_be_said_once_it_has_its_seat():

@@ -390,3 +390,15 @@ async def test_the_docs_show_the_form_and_the_body() -> None:
     form = described[WRITTEN]["post"]["requestBody"]["content"]["multipart/form-data"]["schema"]
     assert {"file", "response_format"} <= set(form["properties"])
     assert "application/json" in described[SPEECH]["post"]["requestBody"]["content"]
+
+
+def test_every_media_type_of_an_answer_is_described():
+    app = FastAPI()
+    app.include_router(router(SpeechService(None), limits=LimitSettings()))
+    paths = app.openapi()["paths"]
+    described = {
+        path: set(paths[f"/v1/audio/{path}"]["post"]["responses"]["200"]["content"])
+        for path in ("speech", "transcriptions")
+    }
+    assert {*TYPES.values(), "text/event-stream"} <= described["speech"]
+    assert {"text/plain; charset=utf-8", "text/vtt; charset=utf-8"} <= described["transcriptions"]

@@ -74,7 +74,7 @@ class PlayedPool(StandIn):
 class Ended(list[tuple[str, Done | Failed]]):
     """What was observed."""
 
-    def observe(self, kind: str, event: Done | Failed) -> None:
+    def observe(self, model: str, kind: str, event: Done | Failed) -> None:
         self.append((kind, event))
 
 

@@ -10,6 +10,7 @@ from tests.support.stand_in import StandIn
 from tests.support.store_fixtures import Clock, memory
 from tests.support.tiny_model import TinyModel, write_tiny_model
 
+from duologue import telemetry
 from duologue.config import load as read_settings
 from duologue.errors import ModelNotFound, Problem, Unavailable
 from duologue.gateway.models.available import AvailableModels, Sizes
@@ -460,3 +461,19 @@ async def test_before_a_load_is_refused_for_lack_of_memory_others_may_give_way(b
     bench.becomes(load.worker, "ready")
     await load.done()
     assert asked == ["tiny"]
+
+
+async def test_the_metrics_are_told_why_a_worker_is_removed(bench, monkeypatch):
+    metrics = telemetry.Metrics()
+    monkeypatch.setattr(telemetry, "metrics", lambda: metrics)
+    for name, state in (("tiny", "ready"), ("other", "failed")):
+        load = await bench.loader.load(LoadRequest(name))
+        bench.becomes(load.worker, state, detail="No.")
+        await anyio.wait_all_tasks_blocked()
+    await bench.loader.load(LoadRequest("tiny", replace=True))
+    for worker in bench.pool.removed:
+        metrics.model_unloaded("m", worker)
+    text = metrics.render()[0].decode()
+    assert bench.pool.removed == ["worker_2", "worker_1"]
+    assert 'duologue_model_unloads_total{cause="failed",model="m"} 1.0' in text
+    assert 'duologue_model_unloads_total{cause="replaced",model="m"} 1.0' in text

@@ -107,6 +107,17 @@ async def test_a_response_is_cancelled_with_what_it_had(bench: Bench) -> None:
     assert again.status == "cancelled"
 
 
+async def test_the_responses_of_a_user_without_access_end_and_no_others(bench: Bench) -> None:
+    bench.script.plays(Started("mini"), Prefilled(7), TextDelta("Hel"), None)
+    begun = await bench.ann.responses.create(model="mini", input="Hi", background=True)
+    assert bench.service.working_users() == {"ann"}
+    await bench.service.stop_work("bob")
+    assert bench.service.working_users() == {"ann"}
+    await bench.service.stop_work("ann")
+    assert bench.service.working_users() == set()
+    assert (await bench.ann.responses.retrieve(begun.id)).status == "cancelled"
+
+
 async def test_one_that_is_deleted_ends_and_leaves_nothing(bench: Bench) -> None:
     bench.script.plays(Started("mini"), Prefilled(7), None)
     begun = await bench.ann.responses.create(model="mini", input="Hi", background=True)

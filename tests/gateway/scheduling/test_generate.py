@@ -1,14 +1,15 @@
 """`generate`, over a pool whose leases are played by the test."""
 
+import itertools
 from contextlib import contextmanager
 
 import anyio
 import pytest
 from tests.support.stand_in import StandIn
 
-from duologue.errors import Busy, QueueFull
+from duologue.errors import Busy, QueueFull, Unavailable
 from duologue.gateway.scheduling.generate import Generator
-from duologue.gateway.scheduling.prefix_digest import chain, opening
+from duologue.gateway.scheduling.prefix_digest import chain, opening, reading_size
 from duologue.gateway.scheduling.scheduler import Moved, Scheduler
 from duologue.threads import LARGE
 from duologue.values.events import (
@@ -39,6 +40,9 @@ class PlayedLease:
         self.idle = slots
         self.begun = []
         self.released_idle = False
+        self.missing = 0
+        self.refusal = None
+        self.reports = []
         self._batches = []
         self.says = None
         """What the first choice says instead."""
@@ -58,6 +62,9 @@ class PlayedLease:
     def release_idle(self):
         self.released_idle = True
 
+    def progress(self, choice, tokens):
+        self.reports.append((choice, tokens))
+
     async def take(self):
         self.idle += 1
         return self._batches.pop(0)
@@ -68,6 +75,10 @@ class PlayedPool(StandIn):
         self.played = lease
         self.asked = {}
         self.returned = 0
+        self.learned = []
+
+    def replied(self, model, kind, prompt, done):
+        self.learned.append((model, kind, prompt, done.usage.output))
 
     def addressed(self, request):
         return request
@@ -83,7 +94,8 @@ class PlayedPool(StandIn):
 
 async def everything(pool, **more):
     seen = []
-    relay = Generator(pool, clock=iter([0.0, 2.0]).__next__, observe=lambda kind, event: seen.append(event))
+    times = itertools.chain([0.0], itertools.repeat(2.0))
+    relay = Generator(pool, clock=times.__next__, observe=lambda model, kind, event: seen.append(event))
     events = []
     async with relay(REQUEST, request_id="r", **more) as batches:
         async for batch in batches:
@@ -154,9 +166,50 @@ async def test_the_tokens_of_a_reply_are_told_as_they_come_and_the_rest_at_its_e
     assert sum(told) == 9
 
 
+async def test_the_first_token_is_reported_and_then_twice_a_second_and_an_ended_reply_is_learned_from():
+    lease = PlayedLease(slots=1)
+    words = [[(0, TextDelta("a"))] for _ in range(12)]
+    lease.says = [*words, [(0, Done("stop", Usage(output=12)))]]
+    pool = PlayedPool(lease)
+    times = itertools.chain([0.0, 0.0], itertools.count(0.0, 0.125))
+    async with Generator(pool, clock=times.__next__)(REQUEST) as batches:
+        async for _ in batches:
+            pass
+    assert lease.reports == [(0, 1), (0, 5), (0, 9)]
+    assert pool.learned == [("m", "chat", reading_size(REQUEST), 12)]
+    assert pool.asked["prompt"] == reading_size(REQUEST)
+
+
+async def test_the_next_choice_is_begun_when_the_slot_is_free_which_is_after_the_end_of_the_one_before():
+    class Slow(PlayedLease):
+        async def take(self):
+            if self._batches:
+                return self._batches.pop(0)
+            self.idle += 1
+            return []
+
+    lease = Slow(slots=1)
+    events, _ = await everything(PlayedPool(lease), count=2)
+    assert [choice for choice, event in events if isinstance(event, Done)] == [0, 1]
+
+
+async def test_choices_that_still_wait_when_their_model_goes_fail_one_by_one():
+    class Going(PlayedLease):
+        async def take(self):
+            self.missing, self.refusal = 0, Unavailable("It goes.", code="model_unloaded")
+            return self._batches.pop(0)
+
+    lease = Going(slots=1)
+    lease.missing = 2
+    events, seen = await everything(PlayedPool(lease), count=3)
+    ends = [(choice, event) for choice, event in events if isinstance(event, Done | Failed)]
+    assert [(choice, type(event)) for choice, event in ends] == [(0, Done), (1, Failed), (2, Failed)]
+    assert len(seen) == 3
+
+
 async def test_a_reply_that_was_left_is_told_as_cancelled_once():
     seen = []
-    relay = Generator(PlayedPool(PlayedLease(slots=1)), observe=lambda kind, event: seen.append(event))
+    relay = Generator(PlayedPool(PlayedLease(slots=1)), observe=lambda model, kind, event: seen.append(event))
     async with relay(REQUEST, count=2) as batches:
         await anext(batches)
         await anext(batches)
@@ -164,7 +217,7 @@ async def test_a_reply_that_was_left_is_told_as_cancelled_once():
     seen.clear()
     lease = PlayedLease(slots=1)
     lease.says = [[(0, TextDelta("a"))]]
-    async with Generator(PlayedPool(lease), observe=lambda kind, event: seen.append(event))(
+    async with Generator(PlayedPool(lease), observe=lambda model, kind, event: seen.append(event))(
         REQUEST
     ) as batches:
         await anext(batches)
@@ -218,7 +271,7 @@ async def test_a_prompt_is_read_ahead_into_the_slot_its_reply_will_prefer_and_no
     lease = PlayedLease(slots=1)
     pool = Slots(lease)
     seen = []
-    await Generator(pool, observe=lambda kind, event: seen.append(event)).ahead(AHEAD, "ada")
+    await Generator(pool, observe=lambda model, kind, event: seen.append(event)).ahead(AHEAD, "ada")
     assert len(lease.begun) == 1
     assert pool.returned == 1
     [asked] = pool.asked
@@ -314,7 +367,7 @@ async def test_a_request_that_no_thread_digests_is_told_so(monkeypatch):
     seen = []
     pool = PlayedPool(PlayedLease())
     pool.cards = lambda: [ModelCard("m", "scripted", 100, verbs=("prefill",))]
-    generate = Generator(pool, observe=lambda kind, event: seen.append(event.code))
+    generate = Generator(pool, observe=lambda model, kind, event: seen.append(event.code))
     async with generate(REQUEST) as batches:
         events = [event async for batch in batches for _, event in batch]
     assert [(event.code, event.message) for event in events] == [("busy", "No thread.")]

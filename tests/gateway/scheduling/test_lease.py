@@ -4,12 +4,14 @@ from typing import Any
 
 import anyio
 import pytest
+from tests.support.recorded_spans import recording
 from tests.support.stand_in import StandIn
 
 from duologue.errors import QueueFull, Unavailable
 from duologue.gateway.scheduling.lease import Lease
 from duologue.gateway.scheduling.scheduler import Granted, Moved, Refused
 from duologue.gateway.workers.connection import Stream
+from duologue.queue_ticket import watched_queue
 from duologue.values.events import STOPPING, Done, TextDelta
 from duologue.values.messages import user
 from duologue.values.requests import ChatRequest
@@ -38,13 +40,14 @@ class RecordedStream(Stream):
 class FakePool(StandIn):
     """The pool that the lease gives back to, and the connection to the worker whose slots it has."""
 
-    def __init__(self, *, whole: bool = False) -> None:
+    def __init__(self, *, whole: bool = False, need: int = 1) -> None:
+        self.reported: list[tuple[int, int]] = []
         self.withdrawn: list[str] = []
         self.released: list[int] = []
         self.cancelled: list[Stream] = []
         self.streams: list[Stream] = []
         self.granted: list[tuple[int, int]] = []
-        self.lease = Lease(self, "q_1", whole=whole)
+        self.lease = Lease(self, "q_1", need=need, whole=whole)
 
     def lend(self, *slots: int) -> Lease:
         self.lease.apply(Granted("q_1", "w", slots), self)
@@ -56,6 +59,10 @@ class FakePool(StandIn):
     def release(self, ticket, worker, slot):
         assert (ticket, worker) == ("q_1", "w")
         self.released.append(slot)
+
+    def progress(self, ticket, worker, slot, tokens):
+        assert (ticket, worker) == ("q_1", "w")
+        self.reported.append((slot, tokens))
 
     def begin(self, slot, choice, request, inbox, request_id, on_closed):
         stream = RecordedStream(self, slot, choice, inbox, on_closed)
@@ -177,3 +184,95 @@ async def test_work_that_is_cancelled_may_be_followed_by_other_work():
     assert lease.idle == 2
     lease.begin(0, REQUEST, "r")
     assert pool.released == []
+
+
+async def test_while_further_slots_are_missing_each_goes_back_when_its_work_has_ended():
+    pool = FakePool(need=3)
+    lease = pool.lend(0)
+    assert (lease.idle, lease.missing) == (1, 2)
+    lease.begin(0, REQUEST, "r")
+    pool.streams[0].close()
+    assert (pool.released, lease.idle) == ([0], 0), "the next choice waits for its turn like anybody's"
+    assert await lease.take() == []
+    pool.lend(5)
+    assert await lease.take() == [], "woken by the slot"
+    pool.lend(6)
+    assert (lease.idle, lease.missing) == (2, 0)
+    lease.begin(1, REQUEST, "r")
+    pool.streams[1].close()
+    assert pool.released == [0], "the last ones are its own until it is done"
+    lease.release_idle()
+    assert sorted(pool.released) == [0, 5, 6]
+    assert pool.withdrawn == []
+
+
+async def test_who_leaves_while_slots_are_missing_waits_for_them_no_more():
+    pool = FakePool(need=2)
+    lease = pool.lend(0)
+    lease.begin(0, REQUEST, "r")
+    lease.give_back()
+    assert pool.withdrawn == ["q_1"]
+    pool.streams[0].close()
+    assert pool.released == [0]
+
+
+async def test_when_no_further_slot_will_come_the_reason_is_there_and_what_runs_goes_on():
+    pool = FakePool(need=2)
+    lease = pool.lend(0)
+    lease.begin(0, REQUEST, "r")
+    lease.apply(Refused("q_1", "model_unloaded", "It goes."), None)
+    assert await lease.take() == []
+    assert lease.missing == 0
+    assert isinstance(lease.refusal, Unavailable)
+    assert lease.running
+
+
+async def test_what_a_choice_has_written_is_reported_for_its_slot():
+    pool = FakePool()
+    lease = pool.lend(4)
+    lease.begin(0, REQUEST, "r")
+    lease.progress(0, 17)
+    pool.streams[0].close()
+    lease.progress(0, 18)
+    assert pool.reported == [(4, 17)]
+
+
+async def test_the_answer_of_the_running_task_learns_of_its_ticket_and_places():
+    with watched_queue() as told:
+        pool = FakePool()
+        assert told.ticket == "q_1"
+        pool.lease.apply(Moved("q_1", 2, 4.0, 3), None)
+        assert told.place == (2, 4.0)
+        pool.lend(0)
+        assert told.place is None
+        assert told.waited is not None
+
+
+async def test_a_place_that_comes_after_the_slot_is_not_told():
+    with watched_queue() as told:
+        pool = FakePool()
+        lease = pool.lend(0)
+        lease.apply(Moved("q_1", 1, 4.0, 1), None)
+    assert told.place is None
+    assert [place async for place in lease.places()] == []
+
+
+async def test_the_wait_is_a_span_whether_it_is_served_refused_or_given_up(pool):
+    with recording() as seen:
+        pool.lend(0)
+        assert [place async for place in pool.lease.places()] == []
+        refused = FakePool()
+        refused.lease.apply(Refused("q_1", "queue_full", "A secret."), None)
+        with pytest.raises(QueueFull):
+            await anext(refused.lease.places())
+        left = FakePool()
+        left.lease.apply(Moved("q_1", 2, 4.0, 3), None)
+        places = left.lease.places()
+        await anext(places)
+        await places.aclose()
+    served, failed, cancelled = seen.all
+    assert seen.names == ["queue wait"] * 3
+    assert served.status.is_unset
+    assert failed.attributes["error.type"] == "queue_full"
+    assert cancelled.attributes == {"duologue.queue.position": 2, "duologue.outcome": "cancelled"}
+    assert "secret" not in failed.to_json()

@@ -144,6 +144,7 @@ class Shared(RuleBasedStateMachine):
         ticket = f"{'line' if behind else 'chat'}{self.number}"
         self.waiting.append(ticket)
         ahead = ahead and not behind
+        need = 1 if ahead else need  # a caller waits for one reply
         self.obey(self.queue.request(ticket, "m", self.now(), need=need, behind=behind, ahead=ahead))
 
     @rule(pick=st.integers(0, 99))

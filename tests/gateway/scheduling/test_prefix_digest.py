@@ -1,4 +1,4 @@
-from duologue.gateway.scheduling.prefix_digest import chain, digests, opening, size
+from duologue.gateway.scheduling.prefix_digest import MEDIUM, chain, digests, opening, reading_size, size
 from duologue.values.messages import ImagePart, Message, Tool, assistant, user
 from duologue.values.requests import ChatRequest
 
@@ -65,3 +65,9 @@ def test_a_raw_prompt_has_a_size_and_a_bounded_chain():
 
 def test_half_a_surrogate_pair_has_a_digest():
     assert chain(raw("\ud83d"))
+
+
+def test_what_is_read_counts_texts_and_a_picture_as_a_page_whatever_its_bytes():
+    picture = Message("user", (ImagePart(b"x" * 1_000_000, "image/png"),))
+    assert reading_size(request(user("hello"), picture)) == 5 + MEDIUM
+    assert reading_size(request(prompt="abc", suffix="d")) == 4

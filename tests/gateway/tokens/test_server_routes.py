@@ -28,6 +28,8 @@ async def test_the_properties_are_those_of_the_model():
     assert told["default_generation_settings"]["params"]["n_predict"] == -1
     assert tuned["default_generation_settings"]["params"]["n_predict"] == 7
     assert "<|im_start|>" in told["chat_template"]
+    # Zed looks here for whether a model calls tools.
+    assert set(told["chat_template_caps"]) == {"supports_tools", "supports_tool_calls"}
 
 
 async def test_slots_tell_whether_they_are_in_use_and_nothing_of_the_chats():

@@ -59,6 +59,11 @@ async def test_a_template_is_applied_as_a_chat_has_it(pool):
     assert told.json()["prompt"].endswith("<think>\n\n</think>\n\n")
 
 
+async def test_the_tokens_of_a_chat_are_counted(pool):
+    told = (await posted(pool, "/v1/chat/completions/input_tokens", {"messages": HELLO})).json()
+    assert told == {"object": "response.input_tokens", "input_tokens": len(PROMPT)}
+
+
 async def test_tabbys_encode_and_decode(pool):
     assert (await posted(pool, "/v1/token/encode", {"text": "ab"})).json() == {
         "tokens": [97, 98],

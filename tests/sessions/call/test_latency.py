@@ -7,9 +7,10 @@ def test_moments_are_milliseconds_from_the_end_of_the_speech():
     latency.note(7, "endpoint", 100.5)
     latency.note(7, "first_sound", 100.62)
     latency.note(7, "first_sound", 101.0)
-    figures = latency.end(7, epoch=2)
+    figures = latency.end(7, epoch=2, gaps=[120.0])
     assert (figures.epoch, figures.turn, figures.reply) == (2, 3, 7)
     assert (figures.endpoint, figures.first_sound, figures.first_text) == (500.0, 620.0, None)
+    assert figures.gaps == (120.0,)
 
 
 def test_a_reply_that_answered_nobody_has_none():

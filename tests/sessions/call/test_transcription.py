@@ -8,9 +8,11 @@ import pytest
 from anyio.lowlevel import checkpoint
 from msgspec import structs
 from tests.support.call_parts import ScriptedTexts, speech
+from tests.support.recorded_spans import recording
 
 from duologue.errors import EngineFailed
 from duologue.sessions.call.transcription import BEGINNING, REFED, TURNS, Transcription
+from duologue.tracing import spans
 from duologue.turns.facts import FinalTranscript, PartialTranscript
 from duologue.values.audio import HEARD_RATE
 
@@ -279,3 +281,15 @@ async def test_a_recogniser_that_expects_words_is_given_what_was_said_lately():
             await caller.finish(turn)
             caller.transcription.mention("It is noon.")
     assert recogniser.expected == [" what time is it It is noon."]
+
+
+async def test_a_turn_that_is_written_down_is_a_span_without_its_words():
+    with recording() as seen, spans.span("call"):
+        async with transcribing(["a secret"]) as caller:
+            await caller.start(1)
+            await caller.speak(0.5)
+            await caller.finish(1)
+        assert len(caller.finals) == 1
+    assert seen.names == ["transcription", "call"]
+    assert seen.parent("transcription") == "call"
+    assert not any("secret" in span.to_json() for span in seen.all)

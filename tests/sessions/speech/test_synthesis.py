@@ -6,12 +6,14 @@ from itertools import pairwise
 import anyio
 import pytest
 from anyio.lowlevel import checkpoint
+from tests.support.recorded_spans import recording
 
 from duologue.engines.contracts import SpeechChunk
 from duologue.engines.scripted.speaker import ScriptedSpeaker
 from duologue.errors import EngineFailed
 from duologue.sessions.speech.clip_cache import VoiceStyle
 from duologue.sessions.speech.synthesis import AHEAD, GIVES_UP, LONGEST, SpokenReply, voice_style
+from duologue.tracing import spans
 from duologue.values.mouth import Phone, mouth_at
 from duologue.values.speech import Voice
 
@@ -220,3 +222,12 @@ def test_where_no_language_is_named_it_is_the_voices():
     assert voice_style(German(), "", 1.0, "").language == "de"
     assert voice_style(German(), "joe", 1.0, "").language == "en"
     assert voice_style(German(), "joe", 1.0, "fr").language == "fr"
+
+
+async def test_each_clause_that_is_spoken_is_a_span_without_its_words():
+    with recording() as seen, spans.span("call"):
+        async with synthesising() as task:
+            await task.write("One secret. Two secrets. ", last=True)
+    assert seen.names == ["synthesis", "synthesis", "call"]
+    assert seen.parent("synthesis") == "call"
+    assert not any("secret" in span.to_json() for span in seen.all)

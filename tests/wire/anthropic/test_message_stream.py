@@ -12,7 +12,6 @@ from duologue.values.events import (
     Failed,
     Prefilled,
     Progress,
-    Queued,
     ReasoningDelta,
     Started,
     TextDelta,
@@ -129,8 +128,6 @@ def test_a_stream_and_a_whole_message_say_the_same() -> None:
 def test_a_silence_is_a_comment_then_a_ping() -> None:
     stream = encoder()
     assert stream.note == b": waiting\n\n"
-    stream.encode(batch(Queued("q", 3, 1.0, 3)))
-    assert stream.note == b": queued 3\n\n"
     stream.encode(batch(Progress(1, 9)))
     assert stream.note == b": prefill 1/9\n\n"
     stream.encode(batch(Prefilled(9)))

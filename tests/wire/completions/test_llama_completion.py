@@ -12,7 +12,6 @@ from duologue.values.events import (
     Failed,
     Prefilled,
     Progress,
-    Queued,
     TextDelta,
     Timings,
     TokenLogprob,
@@ -213,10 +212,10 @@ def test_a_stream_ends_with_an_event_that_says_stop() -> None:
 def test_a_silence_has_a_comment_that_says_what_goes_on() -> None:
     encoder = LlamaStream("m", ("x",), {})
     notes = [encoder.note]
-    for event in (Queued("q", 3, 1.0, 3), Progress(5, 9), Prefilled(9)):
+    for event in (Progress(5, 9), Prefilled(9)):
         assert encoder.encode([(0, event)]) == b""
         notes.append(encoder.note)
-    assert notes == [b": waiting\n\n", b": queued 3\n\n", b": prefill 5/9\n\n", b": writing\n\n"]
+    assert notes == [b": waiting\n\n", b": prefill 5/9\n\n", b": writing\n\n"]
 
 
 def test_what_failed_or_broke_off_is_an_error() -> None:
@@ -233,5 +232,12 @@ def test_what_failed_or_broke_off_is_an_error() -> None:
 def test_the_settings_are_what_was_set() -> None:
     assert settings_of(ChatRequest((), "a", sampling=Sampling(top_k=3), stop=("x",))) == {
         "top_k": 3,
+        "seed": -1,
+        "n_predict": -1,
         "stop": ["x"],
     }
+
+
+def test_the_settings_have_the_names_of_llama_server() -> None:
+    told = settings_of(ChatRequest((), "a", sampling=Sampling(max_tokens=7, seed=3, repetition_penalty=1.1)))
+    assert (told["n_predict"], told["seed"], told["repeat_penalty"]) == (7, 3, 1.1)

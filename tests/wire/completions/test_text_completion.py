@@ -11,7 +11,6 @@ from duologue.values.events import (
     Failed,
     Prefilled,
     Progress,
-    Queued,
     Started,
     TextDelta,
     Timings,
@@ -173,7 +172,7 @@ def test_a_stop_is_told_in_the_last_chunk():
 def test_a_silence_has_a_comment_that_says_what_goes_on():
     encoder = TextCompletionStream("cmpl-1", 5, "m")
     notes = [encoder.note]
-    for event in (Queued("q", 3, 1.0, 3), Progress(5, 9), Prefilled(9)):
+    for event in (Progress(5, 9), Prefilled(9)):
         assert encoder.encode([(0, event)]) == b""
         notes.append(encoder.note)
-    assert notes == [b": waiting\n\n", b": queued 3\n\n", b": prefill 5/9\n\n", b": writing\n\n"]
+    assert notes == [b": waiting\n\n", b": prefill 5/9\n\n", b": writing\n\n"]

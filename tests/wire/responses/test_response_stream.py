@@ -264,8 +264,6 @@ def test_logprobs_are_in_the_deltas_and_in_the_message() -> None:
 def test_notes_and_extras() -> None:
     encoded = encoder()
     assert encoded.note == b": waiting\n\n"
-    fed(encoded, Queued("q_1", 3, 2.0, 4))
-    assert encoded.note == b": queued 3\n\n"
     fed(encoded, Progress(2, 8))
     assert encoded.note == b": prefill 2/8\n\n"
     note = FittingNote("messages[0].content[1]", "image", "resized", count=1)

@@ -1,4 +1,5 @@
 // All texts of the page. A language with a missing text does not compile.
+import type { AccountsWords } from "./en/settings/accounts";
 import type { AdminWords } from "./en/settings/admin";
 import type { ApprovalWords } from "./en/chat/approvals";
 import type { AvatarWords } from "./en/voice/avatars";
@@ -30,6 +31,7 @@ import type { VoicePacksWords } from "./en/voice/voice_packs";
 import type { WelcomeWords } from "./en/chat/welcome";
 
 export interface Catalogue {
+  readonly accounts: AccountsWords;
   readonly shell: ShellWords;
   readonly sidebar: SidebarWords;
   readonly shelving: ShelvingWords;

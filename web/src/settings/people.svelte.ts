@@ -1,6 +1,6 @@
 // User accounts and their API keys, for admins. No DOM.
 import { type Answer, problemOf } from "../wire/transport/http";
-import type { Account, AppliedLimits, Key, KeyClient, KeyLimits, NewKey, Role } from "../wire/server/keys";
+import type { Account, AppliedLimits, Key, KeyClient, KeyLimits, NewKey, Role, UserChanges } from "../wire/server/keys";
 import { UNLIMITED } from "../usage/key_limits";
 
 export interface Person {
@@ -9,7 +9,7 @@ export interface Person {
   readonly keys: readonly Key[];
 }
 
-type PeopleClient = Pick<KeyClient, "list" | "create" | "revoke" | "changeUser" | "limit">;
+type PeopleClient = Pick<KeyClient, "list" | "create" | "reset" | "revoke" | "changeUser" | "signOut" | "limit">;
 
 export class People {
   readonly #client: PeopleClient;
@@ -66,12 +66,25 @@ export class People {
     this.#loaded = true;
   }
 
-  async create(name: string, role: Role): Promise<boolean> {
-    return this.#run(async () => {
-      const answer = await this.#client.create(name.trim(), role);
-      if (answer.kind === "ok") this.#newKey = answer.value;
+  /** `expires`: milliseconds since 1970, 0 for never. */
+  create(name: string, role: Role, label = "", expires = 0): Promise<boolean> {
+    return this.#run(async () => this.#shown(await this.#client.create(name.trim(), role, label.trim(), expires)));
+  }
+
+  /** The key has a new secret then, which is shown as that of a new one is. */
+  reset(id: string): Promise<boolean> {
+    return this.#run(async () => this.#shown(await this.#client.reset(id)));
+  }
+
+  /** How many browsers the user was signed in with; null if it failed. */
+  async signOut(name: string): Promise<number | null> {
+    let ended: number | null = null;
+    await this.#run(async () => {
+      const answer = await this.#client.signOut(name);
+      if (answer.kind === "ok") ended = answer.value.ended;
       return answer;
     });
+    return ended;
   }
 
   revoke(id: string): Promise<boolean> {
@@ -82,8 +95,13 @@ export class People {
     return this.#run(() => this.#client.limit(id, limits));
   }
 
-  change(name: string, changes: { readonly role?: Role; readonly disabled?: boolean }): Promise<boolean> {
+  change(name: string, changes: UserChanges): Promise<boolean> {
     return this.#run(() => this.#client.changeUser(name, changes));
+  }
+
+  #shown(answer: Answer<NewKey>): Answer<NewKey> {
+    if (answer.kind === "ok") this.#newKey = answer.value;
+    return answer;
   }
 
   async #run(act: () => Promise<Answer<unknown>>): Promise<boolean> {

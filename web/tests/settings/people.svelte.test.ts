@@ -22,6 +22,7 @@ function made(role = "admin") {
       if (role !== "admin") return new Response('{"error":{"message":"Only an admin may.","code":"admin_needed"}}', { status: 403 });
       if (method === "GET") return new Response(JSON.stringify({ keys, users, default_limits: { ...UNLIMITED, concurrent: 4 } }));
       if (method === "POST") return new Response(JSON.stringify({ ...keys[0], key: "duo_secret", name: "Max", role: "user" }), { status: 201 });
+      if (address.endsWith("/logins")) return new Response('{"ended":2}');
       return new Response(null, { status: 204 });
     }),
   );
@@ -41,7 +42,7 @@ describe("people and their keys", () => {
   it("get a key that is shown once", async () => {
     const { people, requests } = made();
     expect(await people.create(" Max ", "user")).toBe(true);
-    expect(requests[0]).toEqual({ method: "POST", address: "api/keys", body: { name: "Max", role: "user" } });
+    expect(requests[0]).toEqual({ method: "POST", address: "api/keys", body: { name: "Max", role: "user", label: "", expires: 0 } });
     expect(people.newKey?.key).toBe("duo_secret");
     people.dismissNewKey();
     expect(people.newKey).toBeNull();
@@ -56,6 +57,31 @@ describe("people and their keys", () => {
     ]);
     await people.limit("k1", { concurrent: null, models: [] });
     expect(requests.find(({ method }) => method === "PATCH")).toEqual({ method: "PATCH", address: "api/keys/k1", body: { concurrent: null, models: [] } });
+  });
+
+  it("get one with a label and an end", async () => {
+    const { people, requests } = made();
+    await people.create("Max", "user", " laptop ", 99);
+    expect(requests[0]?.body).toEqual({ name: "Max", role: "user", label: "laptop", expires: 99 });
+  });
+
+  it("have a key reset, whose new secret is shown once", async () => {
+    const { people, requests } = made();
+    expect(await people.reset("k1")).toBe(true);
+    expect(requests[0]).toEqual({ method: "POST", address: "api/keys/k1/reset", body: undefined });
+    expect(people.newKey?.key).toBe("duo_secret");
+  });
+
+  it("are signed out everywhere, and renamed", async () => {
+    const { people, requests } = made();
+    expect(await people.signOut("Zoe B")).toBe(2);
+    await people.change("Zoe", { new_name: "Zoé" });
+    expect(requests.filter(({ method }) => method !== "GET")).toEqual([
+      { method: "DELETE", address: "api/keys/users/Zoe%20B/logins", body: undefined },
+      { method: "PATCH", address: "api/keys/users/Zoe", body: { new_name: "Zoé" } },
+    ]);
+    const { people: others } = made("user");
+    expect(await others.signOut("Zoe")).toBeNull();
   });
 
   it("lose a key, change their role and are shut out", async () => {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from duologue.cli import Config, Data
-from duologue.cli.keys import run_on_users, settings_of
+from duologue.cli.accounts.account_store import settings_of, with_users
 from duologue.errors import BadRequest
 
 if TYPE_CHECKING:
@@ -69,14 +69,14 @@ def limit(
     if not changes:
         raise BadRequest("Nothing to change: pass a limit, such as --concurrent 2.", param="concurrent")
     settings = settings_of(config, data)
-    changed = run_on_users(settings, lambda users: users.limit(key, _checked(changes)))
+    changed = with_users(settings, lambda users: users.limit(key, _checked(changes)))
     _show(settings, changed)
 
 
 def show(key: KeyId, config: Config = None, data: Data = None) -> None:
     """Show a key: its user, its limits, and what it used today."""
     settings = settings_of(config, data)
-    _show(settings, run_on_users(settings, lambda users: users.key(key)))
+    _show(settings, with_users(settings, lambda users: users.key(key)))
 
 
 def _value(name: str, text: str) -> Any:
@@ -122,7 +122,7 @@ def _show(settings: Settings, key: Key) -> None:
         by_key: tuple[UsageColumn, ...] = ("key",)
         return await users.accounts(), await UsageRows(database).totals(today, today, by_key)
 
-    accounts, today = run_on_users(settings, read)
+    accounts, today = with_users(settings, read)
     account = next(account for account in accounts if account.id == key.user)
     defaults = UNLIMITED if account.role == "admin" else settings.limits.key.applied()
     state = ", revoked" if key.revoked else ", disabled" if account.disabled else ""

@@ -39,7 +39,7 @@ def usage(
     """Show what was used with each key."""
     import time
 
-    from duologue.cli.keys import run_on_users, settings_of
+    from duologue.cli.accounts.account_store import settings_of, with_users
     from duologue.gateway.usage.usage_table import as_csv, entry
     from duologue.store.usage.usage_rows import UsageRows
     from duologue.store.users import Users
@@ -57,7 +57,7 @@ def usage(
     async def read(users: Users) -> list[UsageRow]:
         return await UsageRows(users.database).totals(begin, end, by)
 
-    rows = run_on_users(settings_of(config, data), read)
+    rows = with_users(settings_of(config, data), read)
     if style == "csv":
         print(as_csv(rows, by), end="")
     elif style == "json":

@@ -19,6 +19,7 @@ from duologue.conversations.agent.dependencies import RunDependencies, ToolDepen
 from duologue.conversations.agent.loop import ApprovalOutcome, ToolCallVerdict
 from duologue.errors import Problem
 from duologue.tools.values import ElicitationAnswer, Keep, OfferedTool, ToolOutcome, failure
+from duologue.tracing import attributes, spans
 from duologue.values.conversations import (
     CLIENT,
     Approval,
@@ -142,8 +143,10 @@ class ToolCallBatch:
         self._change(tool_call, "running")
         self._publish(ToolStarted(tool_call.row.id))
         outcome = ToolOutcome(())
-        with tool_call.scope:
+        with tool_call.scope, _span(tool_call) as span:
             outcome = await self._outcome(tool_call)
+            if outcome.failed:
+                span.fail("tool_failed")
         if tool_call.scope.cancel_called:
             return False
         self._close(tool_call, "failed" if outcome.failed else "done", outcome.content)
@@ -267,6 +270,20 @@ class ToolCallBatch:
         )
         self._put(tool_call.row)
         self._publish(ToolResult(tool_call.row))
+
+
+def _span(tool_call: ToolCallRun) -> spans.EnteredSpan:
+    """A span around the tool call: its names, never its arguments or its result."""
+    if not spans.is_on() or tool_call.tool is None:
+        return spans.NOT_ENTERED
+    name, server = tool_call.tool.tool, tool_call.tool.server
+    asked = attributes.operation("execute_tool") | {
+        attributes.TOOL_NAME: name,
+        attributes.TOOL_TYPE: "function",
+        attributes.TOOL_CALL: tool_call.row.tool_call_id,
+        attributes.TOOL_SERVER: server,
+    }
+    return spans.span(f"execute_tool {name}", attributes=asked)
 
 
 def tool_call_row(

@@ -99,7 +99,7 @@ def _add_list(routes: APIRouter, service: Service) -> None:
                 "folder": ("only those of a folder, by its id", api.ID_SCHEMA),
                 "tag": "only those with a tag",
                 "limit": ("how many; 50 without it", whole_numbers(MOST_LISTED)),
-                "before": "the `next` of the page before",
+                "before": ("the `next` of the page before", CURSOR),
             },
         ),
     )
@@ -261,6 +261,10 @@ async def _restore(service: Service, user: str, id: str) -> Conversation:
 def _tags(tags: list[str]) -> tuple[str, ...]:
     """The tags without duplicates, in the given order."""
     return tuple(dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
+
+
+CURSOR = {"type": "string", "pattern": r"^([0-9]{1,16}\.[A-Za-z0-9_-]{1,64})?$"}
+"""What `_cursor` takes, for /docs."""
 
 
 def _cursor(text: str) -> tuple[int, str] | None:

@@ -263,8 +263,7 @@ class RunService:
             self._publish_end(user, run)
 
     async def send_pending(self, user: str, conversation: str) -> None:
-        """Send the first queued message, unless a reply is running. When it cannot be sent, all wait for the user, and this
-        raises what `start` does."""
+        """Send the first queued message, unless a reply runs. When it cannot be sent, all wait, and this raises as `start` does."""
         store = self._stores.of(conversation)
         first = await first_queued(store, conversation)
         if first is None or self._closing:
@@ -299,6 +298,11 @@ class RunService:
         with anyio.move_on_after(STOPPING_S):
             await active.ended.wait()
         return active.view
+
+    @property
+    def active(self) -> tuple[ActiveRun, ...]:
+        """The runs that are under way."""
+        return tuple(self._runs.values())
 
     async def steer(self, user: str, run: str, message: PendingMessage) -> PendingMessage:
         """Add a message to a run at its next step. Idempotent by the message's id. Raises NotFound, and
@@ -407,8 +411,7 @@ class RunService:
     # ---- a busy conversation
 
     async def _wait_for_release(self, lock: _ConversationLock) -> None:
-        """A run whose end was published releases its conversation in a moment. Raises Unavailable while it cannot be
-        stored."""
+        """A run whose end was published releases its conversation soon. Raises Unavailable while it cannot be stored."""
         with anyio.move_on_after(STOPPING_S):
             await lock.released.wait()
         if not lock.released.is_set():

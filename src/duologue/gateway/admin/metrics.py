@@ -1,93 +1,123 @@
-"""Metrics of replies and of the turns of calls, for Prometheus and for the log.
+"""Metrics of work that ends, and of the turns of calls, for Prometheus and for the log.
 
-Owns the names of the stages. The last hour, as the admin page draws it, is in `metrics_history.py`.
+Owns the names of the stages. The last hour, as the admin page draws it, is in `metrics_history.py`; what `/metrics` shows besides is in
+`server_metrics.py`.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
-
-import anyio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from duologue import telemetry
-from duologue.gateway.admin.metrics_history import STEP, MetricsHistory
-from duologue.gateway.scheduling.pool import Pool
+from duologue.errors import Problem
+from duologue.gateway.admin.metrics_history import MetricsHistory
+from duologue.gateway.help.error_codes import documented_codes
+from duologue.gateway.scheduling.lowest_place import BATCH, in_lowest_place
+from duologue.gateway.scheduling.work_observer import WorkObserver
+from duologue.gateway.workers.worker_status import VOICE
 from duologue.values.call_events import TurnFigures
 from duologue.values.events import Done, Failed
+from duologue.values.requests import ModelCard
 
 log = logging.getLogger(__name__)
 
+FIGURES = (
+    "endpoint",
+    "transcript",
+    "first_text",
+    "first_clause",
+    "first_sound",
+    "first_heard",
+    "interrupted",
+)
+"""The stages of a call's turn, as `TurnFigures` names them."""
 
-def measure_reply(event: Done) -> None:
-    """Record the stages of a completed reply."""
-    metrics = telemetry.metrics()
-    metrics.first_token(event.timings.first / 1000)
-    metrics.queue_waited(event.timings.queue / 1000)
-    metrics.stage_took("prefill", event.timings.prefill / 1000)
-    metrics.stage_took("generate", event.timings.generate / 1000)
-    metrics.tokens_counted(input=event.usage.input, cached=event.usage.cached, output=event.usage.output)
 
+class WorkMetrics(WorkObserver):
+    """Records each piece of work that ends, in the metrics and in `history`. `find`: the card of a model by any of its names."""
 
-def measure_end(history: MetricsHistory, kind: str, event: Done | Failed) -> None:
-    """A choice of a reply ended, in whatever way; those of all kinds count alike."""
-    if isinstance(event, Failed):
-        history.ended(failed=True)
-    elif event.finish == "cancelled":
-        history.ended()
-    else:
-        history.ended(
-            first=event.timings.first,
-            waited=event.timings.queue,
-            tokens=event.usage.output,
-            generate=event.timings.generate,
+    def __init__(self, history: MetricsHistory, find: Callable[[str], ModelCard | None]) -> None:
+        self._history, self._find = history, find
+        telemetry.metrics().codes = telemetry.LabelSet(documented_codes())
+
+    def _label(self, model: str) -> str:
+        """The name of a model that is served, or was. Clients choose the names they ask for, so others are not taken."""
+        if (card := self._find(model)) is not None:
+            return card.name
+        return model if model in telemetry.metrics().models else telemetry.OTHER
+
+    def reply_ended(self, model: str, kind: str, event: Done | Failed) -> None:
+        """A choice of a reply ended, in whatever way."""
+        metrics, model = telemetry.metrics(), self._label(model)
+        kind = BATCH if in_lowest_place() else kind
+        if isinstance(event, Failed):
+            self._history.ended(failed=True)
+            metrics.task_ended(model, kind, "failed", event.code)
+            return
+        metrics.task_ended(model, kind, event.finish)
+        if event.finish == "cancelled":
+            self._history.ended()
+            return
+        timings, usage = event.timings, event.usage
+        self._history.ended(
+            first=timings.first, waited=timings.queue, tokens=usage.output, generate=timings.generate
         )
-        measure_reply(event)
+        metrics.first_token(timings.first / 1000, model, kind)
+        metrics.queue_waited(timings.queue / 1000, model, kind)
+        metrics.stage_took("prefill", timings.prefill / 1000, model, kind)
+        metrics.stage_took("generate", timings.generate / 1000, model, kind)
+        if usage.output > 1 and timings.generate > 0:
+            metrics.tokens_took(timings.generate / 1000 / (usage.output - 1), model, kind)
+        metrics.tokens_counted(model, kind, input=usage.input, cached=usage.cached, output=usage.output)
 
+    def vectors_ended(self, model: str, kind: str, event: Done | Failed) -> None:
+        """A request for vectors or scores ended; its kind is its stage."""
+        metrics, model, stage = telemetry.metrics(), self._label(model), kind
+        kind = BATCH if in_lowest_place() else kind
+        self._history.ended(failed=isinstance(event, Failed))
+        if isinstance(event, Failed):
+            metrics.task_ended(model, kind, "failed", event.code)
+            return
+        metrics.task_ended(model, kind, "cancelled" if event.finish == "cancelled" else "done")
+        if event.finish != "cancelled":
+            metrics.queue_waited(event.timings.queue / 1000, model, kind)
+            metrics.stage_took(stage, event.timings.prefill / 1000, model, kind)
+            metrics.tokens_counted(model, kind, input=event.usage.input)
 
-async def sample(history: MetricsHistory, pool: Pool) -> None:
-    """End a sample of the history every few seconds, until cancelled."""
-    due = anyio.current_time()
-    while True:
-        # After the machine was suspended there is one long sample instead of many empty ones.
-        due = max(due + STEP, anyio.current_time())
-        await anyio.sleep_until(due)
-        running = sum(pool.scheduler.busy(worker) for worker in pool.workers)
-        history.close(time.time(), running, len(pool.scheduler.entries()))
+    @contextmanager
+    def seat_taken(self, kind: str, model: str = "") -> Iterator[Callable[[], None]]:
+        metrics, model = telemetry.metrics(), self._label(model) if model else VOICE
+        start = time.monotonic()
 
+        def seated() -> None:
+            metrics.queue_waited(time.monotonic() - start, model, kind)
 
-def vector_observer(history: MetricsHistory) -> Callable[[str, Done | Failed], None]:
-    """Records the end of each embedding or rerank request, here and in `history`; its kind is its stage."""
+        try:
+            yield seated
+        except Exception as error:
+            problem = getattr(error, "problem", error)
+            if problem is None:
+                metrics.task_ended(model, kind, "done")
+            else:
+                code = problem.code if isinstance(problem, Problem) else Problem.code
+                metrics.task_ended(model, kind, "failed", code)
+            raise
+        except BaseException:
+            metrics.task_ended(model, kind, "cancelled")
+            raise
+        metrics.task_ended(model, kind, "done")
 
-    def observe(kind: str, event: Done | Failed) -> None:
-        history.ended(failed=isinstance(event, Failed))
-        if isinstance(event, Done) and event.finish != "cancelled":
-            metrics = telemetry.metrics()
-            metrics.queue_waited(event.timings.queue / 1000)
-            metrics.stage_took(kind, event.timings.prefill / 1000)
-            metrics.tokens_counted(input=event.usage.input)
-
-    return observe
-
-
-def measure_turn(turn: TurnFigures) -> None:
-    """Log and record one turn of a call. Milliseconds from the end of the caller's speech."""
-    stages = {
-        name: getattr(turn, name)
-        for name in TurnFigures.__struct_fields__
-        if name not in ("epoch", "turn", "reply") and getattr(turn, name) is not None
-    }
-    line = ", ".join(f"{name} {value:.0f} ms" for name, value in stages.items())
-    log.info("turn %d, reply %d: %s", turn.turn, turn.reply, line or "no reply")
-    for name, value in stages.items():
-        telemetry.metrics().stage_took(f"voice_{name}", value / 1000)
-
-
-def rendered(pool: Pool, gateway_restarts: int = 0) -> str:
-    """All metrics, and what runs and waits now, in the text format of Prometheus."""
-    metrics = telemetry.metrics()
-    metrics.leases_active(sum(pool.scheduler.busy(worker) for worker in pool.workers))
-    metrics.gateway_restarted(gateway_restarts)
-    metrics.queue_length(len(pool.scheduler.entries()))
-    return metrics.render()[0].decode()
+    def turn_ended(self, model: str, turn: TurnFigures) -> None:
+        """Log and record one turn. Milliseconds from the end of the caller's speech."""
+        metrics, model = telemetry.metrics(), self._label(model)
+        stages = {name: value for name in FIGURES if (value := getattr(turn, name)) is not None}
+        parts = [f"{name} {value:.0f} ms" for name, value in stages.items()]
+        parts += [f"silent for {gap:.0f} ms" for gap in turn.gaps]
+        log.info("turn %d, reply %d: %s", turn.turn, turn.reply, ", ".join(parts) or "no reply")
+        for name, value in stages.items():
+            metrics.stage_took(f"voice_{name}", value / 1000, model, "call")
+        for gap in turn.gaps:
+            metrics.sound_missing(gap / 1000, model)

@@ -6,7 +6,7 @@ Owns the field names of these views. Reads the pools and changes nothing, except
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -48,7 +48,7 @@ def router(
     *,
     build: str | None,
     auth_required: Callable[[], bool],
-    metrics: Callable[[], str],
+    metrics: Callable[[], Awaitable[str]],
     limits: Mapping[str, int],
     speech: SpeechService | None = None,
     restarts: GatewayRestarts | None = None,
@@ -68,6 +68,7 @@ def router(
 
     @routes.get("/health", summary="Whether the gateway is running")
     @routes.head("/health", include_in_schema=False)
+    @routes.get("/v1/health", include_in_schema=False)  # as llama-server has it too
     async def health() -> dict[str, Any]:
         """Whether the gateway itself is running, with or without a model."""
         return {"status": "healthy", "version": __version__, "timestamp": time.time()}
@@ -99,7 +100,7 @@ def router(
     )
     async def prometheus() -> PlainTextResponse:
         """Counters and histograms, in Prometheus' text format."""
-        return PlainTextResponse(metrics(), media_type="text/plain; version=0.0.4")
+        return PlainTextResponse(await metrics(), media_type="text/plain; version=0.0.4")
 
     @routes.get("/api/capabilities", summary="What this server can do")
     async def capabilities(request: Request) -> dict[str, Any]:

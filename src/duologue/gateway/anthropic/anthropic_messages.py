@@ -102,7 +102,7 @@ class _MessagePipeline:
     @asynccontextmanager
     async def run(self, asked: _Asked) -> AsyncIterator[AsyncIterator[Batch]]:
         """The batches of the reply, planned on entering: fetching what a request names takes a while, in which a stream has to be kept
-        alive, and whoever leaves should end it."""
+        alive, and a client that leaves should end it."""
         translated = await self.translated(asked)
         plan = self._plan(asked, translated)
         async with self._pipeline.run(plan) as batches:

@@ -1,13 +1,13 @@
-"""`/api/keys`: admins list, create and revoke keys and change users, as `duologue key` does on the machine itself.
+"""`/api/keys`: admins list, create, reset and revoke keys and change users, as `duologue key` and `duologue user` do on the machine itself.
 
-The value of a key is only in the answer to its creation.
+The value of a key is only in the answer to its creation, or to its reset.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Path, Response
+from fastapi import APIRouter, Depends, Path, Request, Response
 from msgspec import to_builtins
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -15,10 +15,14 @@ from duologue.config.sections.key_limits import Limit, ModelName, Weight
 from duologue.errors import Unavailable
 from duologue.gateway.auth.keys import Keys
 from duologue.gateway.auth.middleware import admin, keyed_admin
+from duologue.gateway.middleware.admin_act import note
 from duologue.values.usage.key_limits import MOST_MODELS, UNLIMITED, AppliedLimits
 
 if TYPE_CHECKING:
-    from duologue.store.users import Users
+    from duologue.store.users import NewKey, Users
+
+LATEST = 2**53
+"""The largest number that every client of a JSON API reads exactly."""
 
 
 class NewKeyBody(BaseModel):
@@ -28,6 +32,23 @@ class NewKeyBody(BaseModel):
 
     name: str = Field(description="The user's name, 1 to 64 characters.")
     role: Literal["user", "admin"] = Field(default="user", description="The role of a new user.")
+    label: str = Field(default="", max_length=200, description="What the key is for, such as laptop.")
+    expires: int = Field(
+        default=0, ge=0, le=LATEST, description="When the key ends, in ms since 1970; 0: never."
+    )
+
+
+class KeyReset(BaseModel):
+    """What else changes of a key that gets a new value."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    expires: int | None = Field(
+        default=None,
+        ge=0,
+        le=LATEST,
+        description="When it ends, in ms since 1970; 0: never; null: as before.",
+    )
 
 
 class UserChange(BaseModel):
@@ -39,6 +60,7 @@ class UserChange(BaseModel):
     disabled: bool | None = Field(
         default=None, description="Reject the user's keys and logins; nothing is deleted."
     )
+    new_name: str | None = Field(default=None, max_length=256, description="Another name for the user.")
 
 
 class KeyChange(BaseModel):
@@ -79,13 +101,20 @@ def router(keys: Keys, defaults: AppliedLimits = UNLIMITED) -> APIRouter:
         }
 
     @routes.post("", summary="Create a key", status_code=201, dependencies=[Depends(keyed_admin)])
-    async def add(body: NewKeyBody, response: Response) -> dict[str, Any]:
+    async def add(body: NewKeyBody, request: Request, response: Response) -> dict[str, Any]:
         """`key` is the key itself, which is shown only this once."""
-        new = await _users(keys).add_key(body.name, admin=body.role == "admin")
+        new = await _users(keys).add_key(
+            body.name,
+            admin=body.role == "admin",
+            label=body.label,
+            expires=body.expires,
+            of_settings=keys.of_settings,
+        )
         keys.outdated()
-        response.headers["Cache-Control"] = "no-store"
-        row = to_builtins(new.key)
-        return {**row, "key": new.value, "name": new.account.name, "role": new.account.role}
+        note(request.scope, key=new.key.id)
+        return _shown_once(new, response)
+
+    _add_reset(routes, keys)
 
     @routes.delete("/{id}", summary="Revoke a key", status_code=204, dependencies=[Depends(keyed_admin)])
     async def revoke(id: Annotated[str, Path(max_length=64)]) -> Response:
@@ -105,15 +134,53 @@ def router(keys: Keys, defaults: AppliedLimits = UNLIMITED) -> APIRouter:
 
     @routes.patch("/users/{name:path}", summary="Change a user", dependencies=[Depends(keyed_admin)])
     async def change(name: Annotated[str, Path(max_length=256)], body: UserChange) -> dict[str, Any]:
-        """Change the role, or disable a user's keys and logins. The last admin cannot be changed."""
+        """Change the role or the name, or disable a user's keys and logins; work of theirs that runs in the background ends. The last
+        admin cannot be disabled and stays an admin."""
         account = await _users(keys).change(
-            name, role=body.role, disabled=body.disabled, key_of_settings=keys.of_settings
+            name,
+            role=body.role,
+            disabled=body.disabled,
+            new_name=body.new_name,
+            key_of_settings=keys.of_settings,
         )
         keys.outdated()
         row: dict[str, Any] = to_builtins(account)
         return row
 
+    @routes.delete(
+        "/users/{name:path}/logins", summary="Sign a user out everywhere", dependencies=[Depends(keyed_admin)]
+    )
+    async def sign_out(name: Annotated[str, Path(max_length=256)]) -> dict[str, int]:
+        """Ends the logins of a user in every browser. Their keys stay valid. `ended`: how many there were."""
+        account = await _users(keys).named(name)
+        ended = await _users(keys).logins.end_all(account.id)
+        keys.outdated()
+        return {"ended": ended}
+
     return routes
+
+
+def _add_reset(routes: APIRouter, keys: Keys) -> None:
+    @routes.post("/{id}/reset", summary="Give a key a new value", dependencies=[Depends(keyed_admin)])
+    async def reset(
+        id: Annotated[str, Path(max_length=256)],
+        request: Request,
+        response: Response,
+        body: KeyReset | None = None,
+    ) -> dict[str, Any]:
+        """By the id of a key, or by the name of a user who has one. Its id, label and limits stay; the old value, and the logins of its user,
+        end at once. `key` is the new value, which is shown only this once."""
+        expires = body.expires if body is not None else None
+        new = await _users(keys).reset_key(id, expires=expires, of_settings=keys.of_settings)
+        keys.outdated()
+        note(request.scope, key=new.key.id, user=new.account.name)
+        return _shown_once(new, response)
+
+
+def _shown_once(new: NewKey, response: Response) -> dict[str, Any]:
+    response.headers["Cache-Control"] = "no-store"
+    row: dict[str, Any] = to_builtins(new.key)
+    return {**row, "key": new.value, "name": new.account.name, "role": new.account.role}
 
 
 def _users(keys: Keys) -> Users:

@@ -22,6 +22,7 @@ from duologue import caller
 from duologue.errors import Problem, StartFailed
 
 if TYPE_CHECKING:
+    from duologue.store.accounts.login_rows import Seen
     from duologue.store.users import Register, Users
 
 log = logging.getLogger(__name__)
@@ -57,13 +58,20 @@ LOCAL = User("local", "admin", "local")
 class Keys:
     """The key of the settings, whose user is `local`, and the keys in the database. `always`: require a key even if there is none.
 
-    The register of the database is read again when a request finds it older than FRESH_SECONDS; if that fails, the old one stays.
+    `now` gives milliseconds since 1970, which decide whether a key has expired; `clock` seconds of any origin. The register of the database is
+    read again when a request finds it older than FRESH_SECONDS; if that fails, the old one stays.
     Only digests are stored, and the key of the settings is compared in constant time.
     """
 
     def __init__(
-        self, key: str | None, *, always: bool = False, clock: Callable[[], float] = time.monotonic
+        self,
+        key: str | None,
+        *,
+        always: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], int] | None = None,
     ) -> None:
+        self._now = now or wall_clock
         self._always = always
         self._salt = secrets.token_bytes(16)
         self._digest = self._hash(key) if key else None
@@ -78,6 +86,7 @@ class Keys:
         self._changed = False
         self._reading: anyio.Event | None = None
         self._used: dict[str, int] = {}
+        self._seen: dict[bytes, Seen] = {}
         self._noted_at = float("-inf")
 
     @property
@@ -140,7 +149,7 @@ class Keys:
         return self._changed or self._clock() - self._read_at >= FRESH_SECONDS
 
     def user(self, candidate: str, now: int = 0) -> User | None:
-        """The user of a key; None for a wrong one. `now` (ms) is recorded as its last use."""
+        """The user of a key; None for a wrong one and one that has expired. `now` (ms) is recorded as its last use; 0: not recorded."""
         if self._digest is not None and hmac.compare_digest(self._hash(candidate), self._digest):
             local = self.account(LOCAL.id)
             return local and local._replace(key=caller.KEY_OF_SETTINGS)
@@ -148,22 +157,27 @@ class Keys:
             return None
         # The lookup is by digest, so its timing reveals nothing about the key.
         digest = hashlib.sha256(candidate.encode("utf-8", "surrogatepass")).digest()
-        key = self._register.keys.get(digest)
+        key = self._register.key(digest, now or self._now())
         if key is None:
             return None
         if now:
             self._used[key.id] = now
-        account = self._register.accounts[key.user]
-        return User(account.id, account.role, account.name, key.id)
+        owner = self._register.accounts[key.user]
+        return User(owner.id, owner.role, owner.name, key.id)
 
-    def account(self, user: str) -> User | None:
-        """The user with this id, if any key of theirs is valid."""
+    def end_of(self, key: str) -> int:
+        """When the key of this id ends (ms), 0 for never: a login that it opened ends with it."""
+        keys = self._register.keys.values() if self._register else ()
+        return next((each.expires for each in keys if each.id == key), 0)
+
+    def account(self, user: str, now: int = 0) -> User | None:
+        """The user with this id, if any key of theirs is valid at `now` (ms), 0 for this moment."""
         account = self._register.accounts.get(user) if self._register else None
         if user == LOCAL.id and self._digest is not None:
             return User(LOCAL.id, LOCAL.role, account.name if account else LOCAL.name)
         if self._register is None or account is None:
             return None
-        valid = any(key.user == user for key in self._register.keys.values())
+        valid = self._register.has_key(user, now or self._now())
         return User(account.id, account.role, account.name) if valid else None
 
     def is_admin(self, user: str) -> bool:
@@ -177,13 +191,21 @@ class Keys:
         account = self.account(user)
         return None if account is None else account.role
 
+    def note_seen(self, login: bytes, seen: Seen) -> None:
+        """A login, by its digest, was used just now."""
+        self._seen[login] = seen
+
     async def note_used(self) -> None:
-        """Write the last uses of keys to the database; called now and then and when the server stops."""
-        if self._users is None or not self._used:
+        """Write the last uses of keys and logins to the database; called now and then and when the server stops."""
+        if self._users is None or not (self._used or self._seen):
             return
         used, self._used, self._noted_at = self._used, {}, self._clock()
+        seen, self._seen = self._seen, {}
         try:
-            await self._users.note_used(used)
+            if used:
+                await self._users.note_used(used)
+            if seen:
+                await self._users.logins.note_seen(seen)
         except Problem as problem:
             log.warning("the last uses of keys could not be saved: %s", problem.message)
 

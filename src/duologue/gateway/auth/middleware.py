@@ -1,6 +1,6 @@
 """Authentication of every request, and the rules about which addresses a server may listen on without a key.
 
-Owns the user in `scope["state"]`: `user` (the id; empty on an open path), `name`, `role`, and `keyed`: whether a key was used.
+Owns the user in `scope["state"]`: `user` (the id; empty on an open path), `name`, `role`, `key` (its id, "" for a login), and `keyed`: whether a key was used.
 Without a key (loopback only) everyone is the admin `local`, and Authorization is ignored, because SDKs always send one.
 """
 
@@ -32,9 +32,10 @@ from duologue.gateway.auth.keys import (
     wall_clock,
 )
 from duologue.gateway.auth.sessions import LoginSessions
+from duologue.gateway.middleware.admin_act import mark
 from duologue.http.error_responses import refuse
 
-OPEN_PATHS = frozenset({"/health", "/ready", "/api/mcp/oauth/callback"})
+OPEN_PATHS = frozenset({"/health", "/v1/health", "/ready", "/api/mcp/oauth/callback"})
 """The callback is open because a browser that returns from another site's sign-in page sends no SameSite cookie; a secret in the
 URL protects that route."""
 LOGIN_PATH = "/api/session"
@@ -87,12 +88,13 @@ def has_key(settings: Settings) -> bool:
         return True
     from duologue.store.users import closed
 
-    url = settings.database.get_secret_value() if settings.database else None
+    url = settings.database_url
     return anyio.run(partial(closed, url, settings.data, now=wall_clock))
 
 
 def admin(request: Request) -> None:
-    """A dependency of routes for admins. Raises Forbidden."""
+    """A dependency of routes for admins, which makes a request that changes something one for the audit log. Raises Forbidden."""
+    mark(request.scope)
     if request.scope["state"]["role"] != "admin":
         raise Forbidden("Only an admin can do this.", code="admin_needed")
 
@@ -156,6 +158,7 @@ class Authentication:
             return
         state = scope.setdefault("state", {})
         state["user"], state["role"], state["name"], key = user or User("", "")
+        state["key"] = key
         caller.key_id.set(key)
         state["keyed"] = user is not None and self._keys.required
         if user is None or self._keys.users is None:
@@ -177,7 +180,10 @@ class Authentication:
         if keys:  # a key takes precedence over a session, even a wrong key
             return self._keys.user(keys[0], self._now())
         token = read_cookie(scope, self._cookie)
-        return self._logins.user(token, self._now()) if token else None
+        user = self._logins.user(token, self._now()) if token else None
+        if user is not None and token:
+            self._logins.note_seen(token, self._now(), scope["client"][0] if scope.get("client") else "")
+        return user
 
     def _is_open(self, scope: Scope) -> bool:
         if scope["type"] != "http":

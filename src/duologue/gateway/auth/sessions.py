@@ -18,6 +18,8 @@ from starlette.requests import ClientDisconnect
 
 from duologue.errors import BadRequest, Unavailable
 from duologue.gateway.auth.guessing import GuessGuard
+from duologue.gateway.auth.user_agents import described_agent
+from duologue.gateway.middleware.address_group import address_group
 from duologue.gateway.middleware.proxy import base_of
 
 if TYPE_CHECKING:
@@ -38,12 +40,23 @@ class LoginSessions:
         self._keys = keys
         self._lifetime = lifetime
 
-    async def open(self, user: str, now: int, key: str = "") -> str:
-        """A new token for the user of this id, who came with the key of this id; `now` in ms. Raises Unavailable while there is no database."""
+    async def open(
+        self, user: str, now: int, *, until: int = 0, address: str = "", agent: str = "", key: str = ""
+    ) -> str:
+        """A new token for the user of this id; `now` in ms, `key`: the id of the key that opened it, `until`: when that ends, 0 for never; `address` and `agent`: from
+        where and by which browser. Raises Unavailable while there is no database."""
         if self._keys.users is None:
             raise Unavailable("The server is still starting; try again in a moment.")
         token = secrets.token_urlsafe(32)
-        await self._keys.users.open_login(self._digest(token), user, now + self._lifetime * 1000, key)
+        expires = now + self._lifetime * 1000
+        await self._keys.users.open_login(
+            self._digest(token),
+            user,
+            min(expires, until) if until else expires,
+            address=address,
+            agent=agent,
+            key=key,
+        )
         self._keys.outdated()
         return token
 
@@ -55,8 +68,18 @@ class LoginSessions:
         latest = now + self._lifetime * 1000 + DAY_MS
         if login is None or not now < login.expires <= latest:
             return None
-        account = self._keys.account(login.user)
+        account = self._keys.account(login.user, now)
         return account and account._replace(key=login.key)
+
+    def note_seen(self, token: str, now: int, address: str) -> None:
+        """A session was used at this time (ms) from this address."""
+        from duologue.store.accounts.login_rows import Seen
+
+        self._keys.note_seen(self._digest(token), Seen(now, address_group(address)))
+
+    def digest(self, token: str) -> bytes:
+        """The stored digest of a token."""
+        return self._digest(token)
 
     async def close(self, token: str) -> None:
         if self._keys.users is not None:
@@ -90,7 +113,14 @@ def router(
         user = keys.user(key, now())
         if user is None:
             raise await guard.refusal(request.client.host if request.client else "", key, param="key")
-        token = await logins.open(user.id, now(), user.key)
+        token = await logins.open(
+            user.id,
+            now(),
+            key=user.key,
+            until=keys.end_of(user.key),
+            address=address_group(request.client.host) if request.client else "",
+            agent=described_agent(request.headers.get("user-agent", "")),
+        )
         response = JSONResponse({"user": user.id, "name": user.name, "role": user.role, "required": True})
         response.set_cookie(
             cookie,

@@ -86,8 +86,8 @@ _FORM = {
                             "format": "binary",
                             "description": "A picture, or a VRM figure.",
                         },
-                        "name": {"type": "string", "maxLength": NAME},
-                        "consent": {"type": "string", "maxLength": WORDING},
+                        "name": {"type": "string", "minLength": 1, "maxLength": NAME},
+                        "consent": {"type": "string", "pattern": r"\S", "maxLength": WORDING},
                     },
                 }
             }

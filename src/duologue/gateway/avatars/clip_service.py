@@ -112,6 +112,15 @@ class ClipService:
         """Remove a clip, or stop making it. Raises NotFound."""
         await self._remove(self.get(user, avatar, id))
 
+    def working_users(self) -> set[str]:
+        """The users for whom a clip is being made."""
+        return {job.user for job in self._jobs.values() if not job.ended}
+
+    async def stop_work(self, user: str) -> None:
+        """Stop making the clips of a user who may do nothing any more."""
+        for job in [job for job in self._jobs.values() if job.user == user and not job.ended]:
+            await self._remove(job)
+
     async def sweep(self) -> None:
         """Remove what is too old."""
         oldest = self._clock() - KEPT_S

@@ -17,7 +17,7 @@ import anyio
 import anyio.abc
 from msgspec.structs import replace
 
-from duologue import caller
+from duologue import caller, telemetry
 from duologue.config.sections.batches import BatchSettings
 from duologue.errors import NotFound, Problem
 from duologue.fair_lane import FairLane
@@ -103,6 +103,11 @@ class BatchRun:
             self._scope.cancel()
         await self._become("cancelling")
 
+    def end_requests(self) -> None:
+        """End what runs of it, because its owner may do nothing any more: `role_of` says so from now on. What is complete is kept."""
+        if self.batch.status == "in_progress" and self._scope is not None:
+            self._scope.cancel()
+
     # ---- its input
 
     async def _validate(self) -> bool:
@@ -154,7 +159,8 @@ class BatchRun:
                         await tasks.start(self._answer, request)
         if self._failure is not None:
             raise self._failure
-        if self.batch.status == "in_progress" and self._scope.cancelled_caught:
+        has_access = self._role_of(self.batch.user) is not None
+        if self.batch.status == "in_progress" and self._scope.cancelled_caught and has_access:
             await self._expire()
 
     async def _answer(
@@ -195,6 +201,7 @@ class BatchRun:
             self._done.usage = self._done.usage.plus(tokens_of(body))
         else:
             self._done.failed += 1
+        telemetry.metrics().batch_request_ended(failed=not result.succeeded)
         self._count()
         if self._now() - self._saved >= SAVE_MS:
             await self._save()

@@ -22,12 +22,11 @@ from duologue.gateway.scheduling.lowest_place import lowest_place
 from duologue.http.error_responses import exception_handlers, problem_body, problem_status
 from duologue.threads import LARGE, in_thread
 from duologue.wire.batches.batch_lines import unanswerable
+from duologue.wire.batches.batch_object import ENDPOINTS
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
-ENDPOINTS = ("/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/responses")
-"""What a batch may ask for, where this server has it."""
 ANSWER_BYTES = 64 * 2**20
 """Bytes of one answer: more are not kept."""
 PASSING = (429, 502, 503, 504)

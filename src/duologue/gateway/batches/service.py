@@ -262,6 +262,20 @@ class BatchService:
             self._news.notify()
         return await self.get(user, id)
 
+    def working_users(self) -> set[str]:
+        """The users of whom a batch runs."""
+        return {run.batch.user for run in self._running.values()}
+
+    async def stop_work(self, user: str) -> None:
+        """End the running requests of a user who may do nothing any more: their batch fails, with the results that it has."""
+        for run in self._running.values():
+            if run.batch.user == user:
+                run.end_requests()
+
+    def counts(self) -> dict[str, int]:
+        """How many batches wait for their turn, and how many run."""
+        return {"waiting": len(self._waiting), "running": len(self._running)}
+
     def _current(self, batch: StoredBatch, running: Mapping[str, BatchRun]) -> StoredBatch:
         """What is known of a batch: of one that runs, more than its row tells. `running`: what ran before the row was read; it may
         have ended while an older row was on its way."""

@@ -28,6 +28,7 @@ from duologue.gateway.calls.replies import CallReplies
 from duologue.gateway.calls.spoken_approvals import DELETED, LOST, wording
 from duologue.gateway.scheduling.lease import Lease
 from duologue.gateway.scheduling.request_meter import UNMETERED
+from duologue.gateway.scheduling.work_observer import WorkObserver
 from duologue.notifier import Notifier
 from duologue.values import call_events
 from duologue.values.audio import HEARD_RATE, SPOKEN_RATE, samples
@@ -88,14 +89,14 @@ class Call:
         prepare: Prepare | None = None,
         revoice: Prepare | None = None,
         transcribe: Transcribe | None = None,
-        observe: Callable[[call_events.TurnFigures], None] = lambda figures: None,
+        observe: WorkObserver | None = None,
         read_ahead: ReadAhead | None = None,
         context_of: Callable[[str], int] = lambda model: 0,
     ) -> None:
         self.seat, self._history = seat, history
         self._encoder, self._write = encoder, write
         self._user, self._request_id = user, request_id
-        self._observe = observe
+        self._observe = observe or WorkObserver()
         self.replies = CallReplies(
             generate,
             history,
@@ -247,8 +248,13 @@ class Call:
     async def _run_sessions(self, setup: CallSetup) -> None:
         restarts = 0
         while True:
-            with self.seat.lease(self._user) as lease:
+            name = self.seat.model.name if self.seat.model is not None else ""
+            with (
+                self.seat.lease(self._user) as lease,
+                self._observe.seat_taken(self.seat.kind, name) as seated,
+            ):
                 await self._wait_for_seat(lease)
+                seated()
                 self.active_at = anyio.current_time()
                 self.seated_at = min(self.seated_at, self.active_at)
                 if self._prepare is not None:
@@ -410,7 +416,7 @@ class Call:
                 self._turns.add_output(event.reply, text=event.text, words=event.words, samples=event.samples)
                 self._metered.spoke(event.samples / SPOKEN_RATE)
             case call_events.TurnFigures():
-                self._observe(event)
+                self._observe.turn_ended(self._history.model, event)
 
     async def _setup_after_loss(self, setup: CallSetup) -> CallSetup:
         """Store what was heard, and have the client drop the rest. Gives the setup of the next session, in a new epoch: what

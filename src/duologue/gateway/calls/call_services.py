@@ -27,9 +27,9 @@ from duologue.gateway.scheduling.lease import Lease
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.request_meter import NO_METER, RequestMeter
 from duologue.gateway.scheduling.voice_seats import NO_VOICE
+from duologue.gateway.scheduling.work_observer import WorkObserver
 from duologue.gateway.speech.service import SpeechService
 from duologue.gateway.speech.voice_choice import VoiceChoice
-from duologue.values import call_events
 from duologue.values.generate import Generate
 from duologue.values.messages import AudioPart, Tool
 from duologue.values.requests import ModelCard
@@ -76,7 +76,7 @@ class CallServices:
         settings: VoiceSettings | None = None,
         limits: LimitSettings | None = None,
         conversations: CallConversations | None = None,
-        observe: Callable[[call_events.TurnFigures], None] = lambda figures: None,
+        observe: WorkObserver | None = None,
         read_ahead: ReadAhead | None = None,
         speech: SpeechService | None = None,
         apps: AppRegistry | None = None,

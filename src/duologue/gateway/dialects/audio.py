@@ -30,6 +30,7 @@ from duologue.http.openapi import form_body, json_body
 from duologue.http.sse import EventStream, watch_disconnect, while_connected
 from duologue.media.chunks import read_chunks
 from duologue.media.encoder import TYPES, AudioEncoder, make_encoder
+from duologue.queue_ticket import QueueTicket, watched_queue
 from duologue.request_parsing import parsing
 from duologue.threads import encoding
 from duologue.values.audio import SPOKEN_RATE, samples
@@ -59,6 +60,15 @@ MAX_IGNORED, MAX_IGNORED_NAME = 32, 64
 """Fields that the header names, and characters of a name."""
 
 
+SPOKEN_TYPES = (*sorted(set(TYPES.values()), key=lambda media: media != TYPES["mp3"]), "text/event-stream")
+"""What `/v1/audio/speech` answers with, the default first."""
+WRITTEN_TYPES = (
+    *("application/json", "text/event-stream", "text/plain; charset=utf-8"),
+    *("application/x-subrip; charset=utf-8", "text/vtt; charset=utf-8"),
+)
+"""What transcriptions are answered with."""
+
+
 class AudioLimits(RequestLimits, Protocol):
     """Size limits of a request. Each is a setting, and its error names it."""
 
@@ -79,7 +89,11 @@ def router(
     """The endpoints. `clock` gives seconds since 1970; `models` gives those that are loaded, of which some speak themselves."""
     routes = APIRouter(prefix="/v1", tags=["Speech"])
 
-    @routes.post("/audio/speech", openapi_extra=json_body(SpeechBody, "audio/mpeg"), summary="Speak a text")
+    spoken_as = json_body(
+        SpeechBody, *SPOKEN_TYPES, description="The audio, or with `stream_format` its events."
+    )
+
+    @routes.post("/audio/speech", openapi_extra=spoken_as, summary="Speak a text")
     async def create_speech(request: Request) -> Response:
         """The audio is streamed while it is synthesised; with `stream_format: "sse"` as server-sent events."""
         try:
@@ -108,7 +122,7 @@ def router(
 
     @routes.post(
         "/audio/transcriptions",
-        openapi_extra=form_body(TranscriptionFields),
+        openapi_extra=form_body(TranscriptionFields, *WRITTEN_TYPES),
         summary="Transcribe a recording",
     )
     async def create_transcription(request: Request) -> Response:
@@ -130,7 +144,7 @@ def router(
 
     @routes.post(
         "/audio/translations",
-        openapi_extra=form_body(TranscriptionFields),
+        openapi_extra=form_body(TranscriptionFields, *WRITTEN_TYPES),
         summary="Not supported by any engine",
     )
     async def create_translation(request: Request) -> Response:
@@ -177,8 +191,13 @@ class AudioFileStream(Response):
         del self.headers["content-length"]  # not known yet
         self._source = source
         self._opened = False
+        self._queue = QueueTicket()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with watched_queue() as self._queue:
+            await self._send_file(scope, receive, send)
+
+    async def _send_file(self, scope: Scope, receive: Receive, send: Send) -> None:
         async with anyio.create_task_group() as group:
             group.start_soon(watch_disconnect, receive, group.cancel_scope)
             try:
@@ -195,12 +214,13 @@ class AudioFileStream(Response):
                 if self._opened:
                     log.warning("speech of request %s broke off: %s", request_id_of(scope), error)
                 else:
-                    await refuse(scope, receive, send, error)
+                    await refuse(scope, receive, send, error, self._queue.headers)
             group.cancel_scope.cancel()
 
     async def _write(self, send: Send, data: bytes, *, more: bool) -> None:
         if not self._opened:
             self._opened = True
+            self.headers.update(self._queue.headers)
             await send(
                 {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
             )
@@ -220,15 +240,20 @@ class WholeTranscript(Response):
         self._source, self._fields = source, fields
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        outcome = await while_connected(receive, self._outcome)
+        with watched_queue() as queue:
+            outcome = await while_connected(receive, self._outcome)
         if isinstance(outcome, RecordingTranscript):
             body, media_type = transcripts.body(self._fields, outcome)
-            headers = {"Cache-Control": "no-store", **_ignored_header(self._fields.ignored())}
+            headers = {
+                "Cache-Control": "no-store",
+                **queue.headers,
+                **_ignored_header(self._fields.ignored()),
+            }
             await Response(body, media_type=media_type, headers=headers)(scope, receive, send)
         elif outcome is not None:
             if not isinstance(outcome, Problem):
                 log.error("request %s failed", request_id_of(scope), exc_info=outcome)
-            await refuse(scope, receive, send, outcome)
+            await refuse(scope, receive, send, outcome, queue.headers)
 
     async def _outcome(self) -> RecordingTranscript | Exception:
         try:

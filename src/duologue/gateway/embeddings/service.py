@@ -19,6 +19,7 @@ from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.scheduling.expected_tokens import text_tokens
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.request_meter import NO_METER, RequestMeter
+from duologue.tracing import attributes, spans
 from duologue.values.embeddings.vectors import EmbeddingRequest, RerankRequest, unpacked
 from duologue.values.events import Done, Embedded, Failed, Ranked
 from duologue.values.requests import ModelCard
@@ -26,6 +27,8 @@ from duologue.wire.collected_reply import problem
 
 EMBED, RERANK = "embed", "rerank"
 """The kinds of this work in the queue and the metrics."""
+OPERATIONS = {EMBED: "embeddings", RERANK: "rerank"}
+"""What it is called in traces."""
 
 
 class EmbeddingResult(Struct, frozen=True):
@@ -43,13 +46,13 @@ class RankingResult(Struct, frozen=True):
 
 
 class EmbeddingService:
-    """Embeds and reranks on `pool`. `observe` is called for each request that ends, cancelled ones too."""
+    """Embeds and reranks on `pool`. `observe` is called with the model and the kind of each request that ends, cancelled ones too."""
 
     def __init__(
         self,
         pool: Pool,
         models: ModelRegistry,
-        observe: Callable[[str, Done | Failed], None] = lambda kind, event: None,
+        observe: Callable[[str, str, Done | Failed], None] = lambda model, kind, event: None,
         *,
         meter: RequestMeter = NO_METER,
         clock: Callable[[], float] = time.monotonic,
@@ -120,8 +123,10 @@ class EmbeddingService:
         """What the model gives, the last of it `Done`. Raises Problem."""
         end: Done | Failed = Done("cancelled")
         start = self._clock()
+        asked = attributes.operation(OPERATIONS[kind], request.model) | {attributes.REQUEST_ID: request_id}
+        span = spans.span(f"{OPERATIONS[kind]} {request.model}", kind="client", attributes=asked)
         try:
-            with self._pool.lease(request.model, kind=kind, user=user) as lease:
+            with span as entered, self._pool.lease(request.model, kind=kind, user=user) as lease:
                 async for _ in lease.places():
                     pass
                 waited = (self._clock() - start) * 1000
@@ -133,13 +138,14 @@ class EmbeddingService:
                             raise problem(event)
                         if isinstance(event, Done):
                             event = end = replace(event, timings=replace(event.timings, queue=waited))
+                            entered.set({attributes.INPUT_TOKENS: event.usage.input})
                         if isinstance(event, Embedded | Ranked | Done):
                             yield event
         except Problem as refused:
             end = Failed(refused.code, refused.message, refused.status, refused.param, refused.retry_after)
             raise
         finally:
-            self._observe(kind, end)
+            self._observe(request.model, kind, end)
 
 
 def _expected(request: EmbeddingRequest | RerankRequest) -> int:

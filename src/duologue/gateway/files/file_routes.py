@@ -21,6 +21,7 @@ from duologue.http.file_form import FileForm, body_chunks
 from duologue.http.json_api import answer, user_of, whole_number
 from duologue.http.openapi import documented, form_body, whole_numbers
 from duologue.wire.batches.file_object import (
+    PURPOSES,
     FileDeleted,
     FileFields,
     FileList,
@@ -73,7 +74,7 @@ def router(files: StoredFiles) -> APIRouter:
         openapi_extra=documented(
             answers=FileList,
             query={
-                "purpose": "those of one purpose",
+                "purpose": ("those of one purpose", {"type": "string", "enum": ["", *PURPOSES]}),
                 "limit": ("the most there may be; 10,000", whole_numbers(PAGE)),
                 "after": "an id",
             },

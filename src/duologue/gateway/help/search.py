@@ -13,7 +13,16 @@ from pathlib import Path
 
 from duologue.gateway.help.sections import HelpSection, sections
 
-PAGES = ("README.md", "models.md", "running.md", "security.md", "protocols.md", "clients.md", "errors.md")
+PAGES = (
+    "README.md",
+    "models.md",
+    "running.md",
+    "deploying.md",
+    "security.md",
+    "protocols.md",
+    "clients.md",
+    "errors.md",
+)
 """The pages that are searched."""
 PROGRAMMERS_PAGES = frozenset({"Protocols", "Errors", "Clients"})
 """Their titles."""
@@ -69,15 +78,15 @@ def match_expression(question: str) -> str:
 
 def shipped() -> list[HelpSection]:
     """The sections of the documentation: in a wheel beside this file, else in the checkout."""
-    inside = resources.files("duologue.gateway.help").joinpath("pages")
-    found: list[HelpSection] = []
-    for name in PAGES:
-        page = inside.joinpath(name)
-        if not page.is_file():
-            page = CHECKOUT / name if name == "README.md" else CHECKOUT / "docs" / name
-        if page.is_file():
-            found += sections(page.read_text("utf-8"))
-    return found
+    return [section for name in PAGES for section in sections(page_text(name))]
+
+
+def page_text(name: str) -> str:
+    """One page of the documentation; "" where it is missing."""
+    page = resources.files("duologue.gateway.help").joinpath("pages", name)
+    if not page.is_file():
+        page = CHECKOUT / name if name == "README.md" else CHECKOUT / "docs" / name
+    return page.read_text("utf-8") if page.is_file() else ""
 
 
 def _built(pages: Iterable[HelpSection]) -> sqlite3.Connection:

@@ -19,6 +19,7 @@ from duologue.errors import Forbidden, StartFailed
 from duologue.gateway.middleware.headers import header_values, with_headers
 from duologue.gateway.middleware.proxy import original_hosts
 from duologue.http.error_responses import refuse
+from duologue.queue_ticket import TICKET_HEADER, WAITED_HEADER
 
 log = logging.getLogger(__name__)
 
@@ -183,13 +184,15 @@ class HostCheck:
         async def send_with_cors(message: Message) -> None:
             if message["type"] == "http.response.start":
                 own = [(b"access-control-allow-origin", value), (b"vary", b"Origin")]
-                own.append((b"access-control-expose-headers", b"X-Request-Id"))
+                own.append((b"access-control-expose-headers", EXPOSED.encode()))
                 message = with_headers(message, own)
             await send(message)
 
         await self._app(scope, receive, send_with_cors)
 
 
+EXPOSED = f"X-Request-Id, Retry-After, {TICKET_HEADER}, {WAITED_HEADER}"
+"""Headers of answers that pages of other origins may read."""
 PREVIEW_PATH = "/preview/"
 """Files that the page's sandboxed frame loads. Such a frame has the origin `null`, and these files are public."""
 

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from duologue import telemetry
 from duologue.gateway.middleware.headers import header_values, with_headers
-from duologue.http.error_responses import is_anthropic
+from duologue.http.error_responses import ERROR_CODE, is_anthropic
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +70,8 @@ def _record(scope: Scope, status: int, seconds: float) -> None:
     log.log(level, "%s %s %d %.0f ms%s", method, scope["path"], status, seconds * 1000, _origin_suffix(scope))
     # Only a route's template may become a label: clients can invent paths, and every label stays in memory for ever.
     endpoint = getattr(scope.get("route"), "path", None) or "other"
-    telemetry.metrics().request_ended(f"{method} {endpoint}", str(status), seconds)
+    code = str(scope.get("state", {}).get(ERROR_CODE, ""))
+    telemetry.metrics().request_ended(f"{method} {endpoint}", str(status), seconds, code)
 
 
 def _origin_suffix(scope: Scope) -> str:

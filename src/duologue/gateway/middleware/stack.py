@@ -9,11 +9,19 @@ from duologue.gateway.middleware.host_check import AllowedHosts, HostCheck
 from duologue.gateway.middleware.proxy import ProxyMiddleware
 from duologue.gateway.middleware.request_id import RequestId
 from duologue.gateway.middleware.security_headers import SecurityHeaders
+from duologue.gateway.middleware.traced_requests import TracedRequests
+from duologue.tracing import spans
 
 
 def with_middleware(
-    app: ASGIApp, hosts: AllowedHosts, base: str = "", proxies: Proxies | None = None
+    app: ASGIApp,
+    hosts: AllowedHosts,
+    base: str = "",
+    proxies: Proxies | None = None,
+    *,
+    trust_traces: bool = False,
 ) -> ASGIApp:
-    """`app` behind the middleware. The order matters: refusals and crashes further in must have an id and the security headers
+    """`app` behind the middleware. `trust_traces`: where this process traces, whether clients may name the trace of a request. The order matters: refusals and crashes further in must have an id and the security headers
     too, and Host and Origin are checked as a trusted proxy reports them."""
-    return RequestId(SecurityHeaders(ProxyMiddleware(HostCheck(app, hosts), base, proxies or Proxies())))
+    inner: ASGIApp = SecurityHeaders(ProxyMiddleware(HostCheck(app, hosts), base, proxies or Proxies()))
+    return RequestId(TracedRequests(inner, trust=trust_traces) if spans.is_on() else inner)

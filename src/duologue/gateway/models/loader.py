@@ -18,6 +18,7 @@ import anyio.abc
 import msgspec
 from msgspec import Struct
 
+from duologue import telemetry
 from duologue.errors import EngineFailed, ModelNotFound, Problem, Unavailable
 from duologue.gateway.models.available import AvailableModels, Prepared, Sizes
 from duologue.gateway.models.remembered import RememberedModels
@@ -297,6 +298,8 @@ class Loader:
         if not request.force:
             await self._check_memory(name, prepared, replaced)
         self._running()  # raises if the server has begun to stop meanwhile
+        for status in replaced:
+            telemetry.metrics().unload_begins(status.worker, "replaced")
         await self._remove_all(replaced, drain=request.drain)
         await self._drop_default(status for status in replaced if status.model != name)
         # Once what is replaced is gone: its memory is free.
@@ -406,6 +409,8 @@ class Loader:
         """Remove a worker unless it is gone already; what waits for it hears of the `problem`. Finished even if the client that requested
         it disconnects."""
         if worker in self._pool.workers:
+            if problem is not None:
+                telemetry.metrics().unload_begins(worker, "failed")
             failure = Failed(problem.code, problem.message, problem.status) if problem else None
             with anyio.CancelScope(shield=True):
                 await self._pool.remove(worker, failure)

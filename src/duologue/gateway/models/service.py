@@ -19,7 +19,7 @@ from fastapi import APIRouter
 from duologue.config import Settings
 from duologue.errors import Problem
 from duologue.gateway.auth.keys import Keys
-from duologue.gateway.models import api_routes, v1_routes
+from duologue.gateway.models import api_routes, router_routes, v1_routes
 from duologue.gateway.models.api_routes import READ_AGAIN, ModelEvent
 from duologue.gateway.models.available import AvailableModels
 from duologue.gateway.models.chat_models import ChatModels
@@ -102,9 +102,10 @@ class ModelService:
         self._progress: dict[str, float] = {}
 
     def routes(self) -> tuple[APIRouter, ...]:
-        """`/v1/model` and `/api/models`."""
+        """`/v1/model`, `/models/load` and the like, and `/api/models`."""
         return (
             v1_routes.router(self.loader, self.available, self._models, self.remembered),
+            router_routes.router(self.loader, self.events.read),
             api_routes.router(
                 self._pool,
                 self.available.folder,

@@ -1,4 +1,4 @@
-"""The model that a client of Ollama's API means: whoever has a name from `/api/tags` sends it with its tag.
+"""The model that a client of Ollama's API means: a name from `/api/tags` comes back with its tag.
 
 Used by every route here. What else a name may mean, `RequestedModels` and `AvailableModels` know.
 """

@@ -141,6 +141,15 @@ class BackgroundResponses:
             job.scope.cancel()
             await job.ended.wait()
 
+    def users(self) -> set[str]:
+        """The users of whom one runs."""
+        return {running.user for running in self._running.values()}
+
+    async def cancel_all(self, user: str) -> None:
+        """End every one of this user, as `cancel` does."""
+        for id in [job.id for job in self._running.values() if job.user == user]:
+            await self.cancel(user, id)
+
     def forget(self, user: str, id: str) -> None:
         """Drop the log of one that was deleted."""
         if self.find(user, id) is not None:

@@ -21,6 +21,7 @@ from duologue.gateway.responses.preparation import PreparedResponse
 from duologue.http.error_responses import refuse, request_id_of
 from duologue.http.json_api import answer
 from duologue.http.sse import while_connected
+from duologue.queue_ticket import watched_queue
 from duologue.values.events import Failed
 from duologue.wire.collected_reply import broken_off, problem
 from duologue.wire.responses.response_body import SEALED_THOUGHTS
@@ -128,13 +129,16 @@ class WholeResponse(Response):
         self._writer, self._prepare = writer, prepare
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        outcome = await while_connected(receive, self._outcome)
+        with watched_queue() as queue:
+            outcome = await while_connected(receive, self._outcome)
         if isinstance(outcome, dict):
-            await answer(outcome)(scope, receive, send)
+            found = answer(outcome)
+            found.headers.update(queue.headers)
+            await found(scope, receive, send)
         elif outcome is not None:
             if not isinstance(outcome, Problem):
                 log.error("request %s failed", request_id_of(scope), exc_info=outcome)
-            await refuse(scope, receive, send, outcome)
+            await refuse(scope, receive, send, outcome, queue.headers)
 
     async def _outcome(self) -> dict[str, Any] | Exception:
         try:

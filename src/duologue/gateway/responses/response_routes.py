@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 
 from fastapi import APIRouter, Request
 from msgspec import json
@@ -15,7 +16,7 @@ from duologue.gateway.responses.preparation import AskedResponse
 from duologue.gateway.responses.service import FindAsked, ResponseService
 from duologue.http.error_responses import request_id_of
 from duologue.http.json_api import answer, body_of, flag, user_of, whole_number
-from duologue.http.openapi import documented, json_body
+from duologue.http.openapi import FLAG, documented, json_body, whole_numbers
 from duologue.http.whole_answer import WholeAnswer
 from duologue.request_parsing import parsing
 from duologue.wire.responses.conversation_bodies import deleted_object
@@ -24,12 +25,29 @@ from duologue.wire.responses.response_body import IMAGE_URLS, ResponseBody, chec
 from duologue.wire.validation import validate
 
 MOST_LISTED, LISTED = 100, 20
-PAGES = {
+MOST_EVENT = 99_999_999_999
+PAGES: dict[str, str | tuple[str, Mapping[str, object]]] = {
     "after": "The id of the last item of the page before.",
-    "limit": f"Items of a page: 1 to {MOST_LISTED}, by default {LISTED}.",
-    "order": "asc or desc (the default): the oldest or the newest first.",
+    "limit": (f"Items of a page: 1 to {MOST_LISTED}, by default {LISTED}.", whole_numbers(MOST_LISTED)),
+    "order": (
+        "asc or desc (the default): the oldest or the newest first.",
+        {"type": "string", "enum": ["desc", "asc"]},
+    ),
     "include": f"{IMAGE_URLS}: with the pictures and files of the items.",
 }
+
+
+_READ = documented(
+    answers=dict[str, object],
+    says="The response; with `stream` its events",
+    query={
+        "stream": ("true: the events of a response that runs in the background.", FLAG),
+        "starting_after": (
+            "With stream: the number of the last event that was seen.",
+            whole_numbers(MOST_EVENT, 0),
+        ),
+    },
+)
 
 
 def router(service: ResponseService, requested: RequestedModels, limits: LimitSettings) -> APIRouter:
@@ -68,16 +86,7 @@ def router(service: ResponseService, requested: RequestedModels, limits: LimitSe
         _, find = await read_request(request)
         return _counted(service, find)
 
-    read = documented(
-        answers=dict[str, object],
-        says="The response; with `stream` its events",
-        query={
-            "stream": "true: the events of a response that runs in the background.",
-            "starting_after": "With stream: the number of the last event that was seen.",
-        },
-    )
-
-    @routes.get("/{id}", openapi_extra=read, summary="Read a stored response")
+    @routes.get("/{id}", openapi_extra=_READ, summary="Read a stored response")
     async def get_response(request: Request, id: str) -> Response:
         user = user_of(request)
         if flag(request, "stream"):
@@ -139,6 +148,6 @@ def _starting_after(request: Request) -> int:
     text = request.query_params.get("starting_after")
     if not text:
         return -1
-    if not (text.isascii() and text.isdigit() and len(text) < 12):
+    if not (text.isascii() and text.isdigit() and int(text) <= MOST_EVENT):
         raise BadRequest("starting_after must be a whole number.", param="starting_after")
     return int(text)

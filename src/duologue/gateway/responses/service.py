@@ -137,6 +137,14 @@ class ResponseService:
         await self._background.cancel(user, stored.id)
         return await self.get(user, id)
 
+    def working_users(self) -> set[str]:
+        """The users of whom a response is written in the background."""
+        return self._background.users()
+
+    async def stop_work(self, user: str) -> None:
+        """Cancel the responses in the background of a user who may do nothing any more."""
+        await self._background.cancel_all(user)
+
     async def delete(self, user: str, id: str) -> None:
         """Raises NotFound."""
         await self.storage.responses.get(user, id)

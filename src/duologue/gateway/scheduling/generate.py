@@ -6,20 +6,22 @@ Every dialect, call and conversation generates through this.
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from typing import cast
 
 import anyio
 import msgspec
+from msgspec import Struct
 
 from duologue.errors import Busy, Problem
 from duologue.gateway.scheduling.lease import Lease
 from duologue.gateway.scheduling.lowest_place import in_lowest_place
 from duologue.gateway.scheduling.pool import Pool
-from duologue.gateway.scheduling.prefix_digest import digests, size
+from duologue.gateway.scheduling.prefix_digest import digests, reading_size, size
 from duologue.gateway.scheduling.running_replies import RunningReplies
 from duologue.request_parsing import parsing
 from duologue.values.events import Done, Failed, Queued, ReasoningDelta, TextDelta, ToolCallDelta
@@ -30,12 +32,21 @@ log = logging.getLogger(__name__)
 
 CALL = "voice"
 """The kind of a call's replies: they go to the front of the queue."""
+REPORT = 0.5
+"""Seconds between two reports to the scheduler of how much a reply has written."""
 AHEAD = "ahead"
 """The kind of a prompt that is read before its reply is requested."""
 
 
+class _Running(Struct):
+    """A choice that is being written: the tokens that were counted, and when the next report of them is due."""
+
+    tokens: int = 0
+    report_at: float = -math.inf
+
+
 class Generator:
-    """`generate` over a pool. `observe` is called for every choice that ends, cancelled ones too. `wrote` counts tokens of
+    """`generate` over a pool. `observe` is called with the model and the kind for every choice that ends, cancelled ones too. `wrote` counts tokens of
     replies: one for each piece as it comes, and at the end the difference to the real number."""
 
     def __init__(
@@ -43,7 +54,7 @@ class Generator:
         pool: Pool,
         *,
         clock: Callable[[], float] = time.monotonic,
-        observe: Callable[[str, Done | Failed], None] = lambda kind, event: None,
+        observe: Callable[[str, str, Done | Failed], None] = lambda model, kind, event: None,
         wrote: Callable[[int], None] = lambda tokens: None,
     ) -> None:
         self._pool = pool
@@ -67,7 +78,7 @@ class Generator:
         try:
             opening, chain = await parsing(size(request), digests, request, user=user)
         except Busy as busy:
-            yield self._refused(kind, busy)
+            yield self._refused(request.model, kind, busy)
             return
         with (
             self._pool.lease(
@@ -78,6 +89,8 @@ class Generator:
                 need=count,
                 ahead=kind == CALL,
                 user=user,
+                prompt=reading_size(request),
+                most=request.sampling.max_tokens,
             ) as lease,
             self.running.entered(user, request, lease),
         ):
@@ -95,18 +108,19 @@ class Generator:
                         self._cancel_prefills()
                     yield [(0, Queued(lease.ticket, place.position, place.wait, place.length))]
         except Problem as problem:
-            async for batch in self._refused(kind, problem):
+            async for batch in self._refused(request.model, kind, problem):
                 yield batch
             return
         waited = (self._clock() - start) * 1000
         log.debug("request %s has its slot after %.1f ms", request_id, waited)
-        running: dict[int, int] = {}
+        running: dict[int, _Running] = {}
         choices = deque(range(count))
         try:
             while True:
-                running |= dict.fromkeys(_begin(lease, choices, request, request_id), 0)
-                if not running:
-                    return
+                for choice in _begin(lease, choices, request, request_id):
+                    running[choice] = _Running()
+                if not running and (not choices or lease.refusal is not None):
+                    break
                 # A slot that runs a chat request gives only the events of one.
                 batch = cast(Batch, await lease.take())
                 pieces = 0
@@ -114,22 +128,38 @@ class Generator:
                     if isinstance(event, Done | Failed):
                         event = _with_wait(event, waited)
                         batch[index] = (choice, event)
-                        self._ended(kind, event, running.pop(choice, 0))
+                        self._ended(kind, event, running.pop(choice, _Running()), request)
                     elif isinstance(event, TextDelta | ReasoningDelta | ToolCallDelta):
-                        running[choice] += 1
+                        running[choice].tokens += 1
                         pieces += 1
                 if pieces:
                     self._wrote(pieces)
+                    self._report(lease, running)
                 if batch:
+                    yield batch
+            if choices and lease.refusal is not None:
+                # Its model went while some of its choices still waited for a slot.
+                async for batch in self._refused(request.model, kind, lease.refusal, choices):
                     yield batch
         finally:
             for _ in running:
-                self._observe(kind, Done("cancelled"))
+                self._observe(request.model, kind, Done("cancelled"))
 
-    async def _refused(self, kind: str, problem: Problem) -> AsyncGenerator[Batch]:
+    def _report(self, lease: Lease, running: Mapping[int, _Running]) -> None:
+        """Report how much the choices have written: their first token, and then twice a second."""
+        now = self._clock()
+        for choice, state in running.items():
+            if state.tokens and now >= state.report_at:
+                state.report_at = now + REPORT
+                lease.progress(choice, state.tokens)
+
+    async def _refused(
+        self, model: str, kind: str, problem: Problem, choices: Iterable[int] = (0,)
+    ) -> AsyncGenerator[Batch]:
         failed = Failed(problem.code, problem.message, problem.status, problem.param, problem.retry_after)
-        self._observe(kind, failed)
-        yield [(0, failed)]
+        for choice in choices:
+            self._observe(model, kind, failed)
+            yield [(choice, failed)]
 
     async def ahead(self, request: ChatRequest, user: str) -> None:
         """Prefill the prompt of `request`, whose last message may still change, in the slot that its reply will prefer. Only if
@@ -161,11 +191,13 @@ class Generator:
         for scope in self._prefills:
             scope.cancel()
 
-    def _ended(self, kind: str, event: Done | Failed, counted: int) -> None:
-        """A choice ended, of which `counted` tokens were counted as they came."""
+    def _ended(self, kind: str, event: Done | Failed, state: _Running, request: ChatRequest) -> None:
+        """A choice ended, of which some tokens were counted as they came."""
         if isinstance(event, Done):
-            self._wrote(event.usage.output - counted)
-        self._observe(kind, event)
+            self._wrote(event.usage.output - state.tokens)
+            if event.finish != "cancelled":
+                self._pool.replied(request.model, kind, reading_size(request), event)
+        self._observe(request.model, kind, event)
 
 
 def _begin(lease: Lease, choices: deque[int], request: ChatRequest, request_id: str) -> list[int]:

@@ -18,11 +18,14 @@ import anyio
 import anyio.abc
 import msgspec
 
+from duologue import caller
 from duologue.errors import Unavailable
 from duologue.fair_lane import FairLane
+from duologue.gateway.scheduling.eta import Job
 from duologue.gateway.scheduling.lease import Lease
 from duologue.gateway.scheduling.lowest_place import BATCH, in_lowest_place
 from duologue.gateway.scheduling.model_tuning import ModelTuning
+from duologue.gateway.scheduling.place_refresh import tell_in_turns
 from duologue.gateway.scheduling.scheduler import (
     EVERY_SLOT,
     NO_MODEL,
@@ -33,15 +36,14 @@ from duologue.gateway.scheduling.scheduler import (
     Scheduler,
     unloaded_message,
 )
-from duologue.gateway.scheduling.served_models import ServedModels
+from duologue.gateway.scheduling.served_models import Asked, ServedModels
 from duologue.gateway.workers import process
 from duologue.gateway.workers.connection import WorkerConnection
 from duologue.gateway.workers.keeper import WorkerKeeper
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.notifier import Notifier
 from duologue.threads import Refusal
-from duologue.values.embeddings.vectors import EmbeddingRequest, RerankRequest
-from duologue.values.events import STOPPING, Failed
+from duologue.values.events import STOPPING, Done, Failed
 from duologue.values.questions.worker_answers import Answer, Counted
 from duologue.values.questions.worker_questions import CountPrompt, Question, RenderChat, UseTemplate
 from duologue.values.requests import ChatRequest, ModelCard, UpstreamModel
@@ -61,12 +63,11 @@ TOO_MANY_ASKS = Refusal(
     "Answering other questions took too long. Try again in a moment.",
 )
 A = TypeVar("A", bound=Answer)
-Asked = TypeVar("Asked", ChatRequest, EmbeddingRequest, RerankRequest)
 
 
 class Pool:
     """The workers, the scheduler and the leases. `log`: level and format of the workers' logs; `ticket_prefix`: how the names of
-    this pool's tickets begin; `on_change` is called whenever a worker's status has changed."""
+    this pool's tickets begin; `on_change` is called when a worker's status has changed; `weight_of` a share (`caller.share`) is how much it gets."""
 
     def __init__(
         self,
@@ -78,10 +79,12 @@ class Pool:
         clock: Callable[[], float] = time.monotonic,
         on_change: Callable[[], None] = lambda: None,
         ticket_prefix: str = "q_",
+        weight_of: Callable[[str], float] = lambda share: 1.0,
     ) -> None:
         self.scheduler = scheduler
         """For reading only: commands go through the pool."""
         self._ticket_prefix = ticket_prefix
+        self._weight_of = weight_of
         self._port = port
         self._log = log
         self._clock = clock
@@ -118,16 +121,18 @@ class Pool:
         need: int = 1,
         ahead: bool = False,
         user: str = "",
+        prompt: float = 0.0,
+        most: int | None = None,
     ) -> Iterator[Lease]:
-        """A lease on `need` slots, or EVERY_SLOT, of a worker that serves `model`, given back on every exit. `ahead`: before the queue. A
-        task in the lowest place waits behind the queue, whatever it asks for.
+        """A lease on `need` slots, or EVERY_SLOT of a worker, that serve `model`, given back on every exit. `ahead`: before the queue. A
+        task in the lowest place waits behind the queue, whatever it asks for. `prompt` and `most`: as of `Scheduler.request`.
 
         Entering does not wait: iterate `lease.places()` until the slots are granted.
         """
         self._tickets += 1
         ticket = f"{self._ticket_prefix}{self._tickets:x}"
         behind = in_lowest_place()
-        lease = Lease(self, ticket, user, whole=need >= EVERY_SLOT)
+        lease = Lease(self, ticket, user, need=1 if behind else need, whole=need >= EVERY_SLOT)
         self._leases[lease.ticket] = lease
         try:
             if self._stopping:
@@ -146,6 +151,10 @@ class Pool:
                         opening=opening,
                         ahead=ahead and not behind,
                         behind=behind,
+                        share=caller.share(user),
+                        weight=self._weight_of(caller.share(user)),
+                        prompt=prompt,
+                        most=most,
                     )
                 )
             yield lease
@@ -157,9 +166,7 @@ class Pool:
     def cancel(self, ticket: str, user: str | None = None) -> bool:
         """Refuse the request that waits with this ticket. With `user`, only if it is theirs. False if there is none."""
         lease = self._leases.get(ticket)
-        if lease is None or (user is not None and user != lease.user):
-            return False
-        if all(entry.ticket != ticket for entry in self.scheduler.entries()):
+        if lease is None or user not in (None, lease.user) or not self.scheduler.is_waiting(ticket):
             return False
         self.withdraw(ticket)
         lease.apply(Refused(ticket, "cancelled", CANCELLED), None)
@@ -173,6 +180,15 @@ class Pool:
         """Give a slot back."""
         self._apply(self.scheduler.release(ticket, worker, slot, self._clock()))
         self._slot_released.notify()
+
+    def progress(self, ticket: str, worker: str, slot: int, tokens: int) -> None:
+        """What runs in a slot has written so many tokens."""
+        self.scheduler.progress(ticket, worker, slot, tokens, self._clock())
+
+    def replied(self, model: str, kind: str, prompt: float, done: Done) -> None:
+        """A reply has ended by itself; for the estimates. `prompt`: as of `Scheduler.request`."""
+        kind = BATCH if in_lowest_place() else kind
+        self.scheduler.estimator.ended(Job(self._queue_of(model), kind, prompt), done)
 
     # ---- adding and removing workers
 
@@ -431,10 +447,10 @@ class Pool:
             task_status.started()
 
     async def _refresh(self) -> None:
-        """Send every waiting request a new estimate now and then: all in one pass over the queue, however long it is."""
+        """Send every waiting request a new estimate now and then, made in one pass over the queue, however long it is."""
         while True:
             await anyio.sleep(REFRESH)
-            self._apply(self.scheduler.places(self._clock()))
+            await tell_in_turns(self.scheduler.places(self._clock()), self._apply)
 
     async def stop(self, seconds: float) -> None:
         """Accept nothing new, end every running and waiting request with `server_stopping`, and give them `seconds` to
@@ -463,19 +479,7 @@ class Pool:
     def addressed(self, request: Asked) -> Asked:
         """The request with what the model's server calls it, where that differs from what clients do."""
         served = self.served().find(request.model)
-        if served is None:
-            return request
-        if isinstance(request, ChatRequest):
-            request = self.tuning.applied(request, served.queue, served.card)  # type: ignore[assignment]
-        if not served.upstream_model:
-            return request
-        fields: dict[str, object] = {"model": served.card.name, "upstream_model": served.upstream_model}
-        if isinstance(request, ChatRequest):
-            fields |= {
-                "upstream_format": served.upstream_format,
-                "upstream_preset": served.upstream_preset,
-            }
-        return msgspec.structs.replace(request, **fields)
+        return request if served is None else served.addressed(request, self.tuning)
 
     def _queue_of(self, model: str) -> str:
         """The scheduler's line for a model; the name itself for one that nobody serves."""

@@ -13,6 +13,8 @@ BLOCK = 128
 """Characters or tokens of a raw prompt that are one item of its chain: what two prompts have in common is known this exactly."""
 MOST_BLOCKS = 4096
 """Items of a raw prompt's chain; far more than a context holds."""
+MEDIUM = 3000
+"""Characters that are read for as long as a picture is, roughly."""
 SMALL = 100
 """Bytes of a message without its parts, as `size` counts them."""
 
@@ -25,6 +27,16 @@ def size(request: ChatRequest) -> int:
     return raw + sum(
         SMALL + sum(len(part.text if isinstance(part, TextPart) else part.data) for part in message.parts)
         for message in request.messages
+    )
+
+
+def reading_size(request: ChatRequest) -> int:
+    """About how many characters the model reads: those of the texts, and for each picture, recording or video as many as a page has."""
+    raw = len(request.prompt or "") + len(request.suffix or "")
+    return raw + sum(
+        len(part.text) if isinstance(part, TextPart) else MEDIUM
+        for message in request.messages
+        for part in message.parts
     )
 
 

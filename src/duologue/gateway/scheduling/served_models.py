@@ -8,14 +8,18 @@ SERVER/MODEL. A model of a connected server is also found by that longer name, s
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
 
+from duologue.gateway.scheduling.model_tuning import ModelTuning
 from duologue.gateway.workers.worker_status import WorkerStatus
-from duologue.values.requests import ModelCard, ModelPreset, RawFormat, UpstreamModel
+from duologue.values.embeddings.vectors import EmbeddingRequest, RerankRequest
+from duologue.values.requests import ChatRequest, ModelCard, ModelPreset, RawFormat, UpstreamModel
 
 MEDIA = ("image", "audio", "video")
+Asked = TypeVar("Asked", ChatRequest, EmbeddingRequest, RerankRequest)
 
 
 class ServedModel(Struct, frozen=True):
@@ -27,6 +31,17 @@ class ServedModel(Struct, frozen=True):
     upstream_model: str = ""
     upstream_format: RawFormat | None = None
     upstream_preset: ModelPreset | None = None
+
+    def addressed(self, request: Asked, tuning: ModelTuning) -> Asked:
+        """A request of this model with what admins chose for it, and with what its server calls it, where that differs from what clients do."""
+        if isinstance(request, ChatRequest):
+            request = tuning.applied(request, self.queue, self.card)  # type: ignore[assignment]
+        if not self.upstream_model:
+            return request
+        fields: dict[str, object] = {"model": self.card.name, "upstream_model": self.upstream_model}
+        if isinstance(request, ChatRequest):
+            fields |= {"upstream_format": self.upstream_format, "upstream_preset": self.upstream_preset}
+        return msgspec.structs.replace(request, **fields)
 
 
 class ServedModels:

@@ -20,6 +20,7 @@ from duologue.gateway.scheduling.lease import Lease
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.request_meter import NO_METER, MeteredRequest, RequestMeter
 from duologue.gateway.scheduling.voice_seats import NO_VOICE, SEAT
+from duologue.gateway.scheduling.work_observer import WorkObserver
 from duologue.gateway.speech.voice_choice import (
     CLONED,
     VoiceChoice,
@@ -32,6 +33,7 @@ from duologue.gateway.speech.voice_library import VoiceLibrary
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.media.voice_sample import voice_sample_of
 from duologue.threads import Refusal
+from duologue.tracing import spans
 from duologue.values import call_events
 from duologue.values.audio import HEARD_RATE, SPOKEN_RATE, samples
 from duologue.values.avatars import AvatarKind, ClipRequest
@@ -71,16 +73,19 @@ UNUSABLE = ("absent", "failed")
 
 
 class SpeechService:
-    """Synthesis and transcription. `seats` None: the server has no voice; `library`: the voices that people recorded."""
+    """Synthesis and transcription. `seats` None: the server has no voice; `library`: the voices that people recorded. `observe` hears
+    of each piece of work in a seat."""
 
     def __init__(
         self,
         seats: Pool | None,
         settings: VoiceSettings | None = None,
         library: VoiceLibrary | None = None,
+        observe: WorkObserver | None = None,
         meter: RequestMeter = NO_METER,
     ) -> None:
-        self.seats, self._meter = seats, meter
+        self.seats, self._observe = seats, observe or WorkObserver()
+        self._meter = meter
         self.library = library
         self.settings = settings or VoiceSettings()
         places = self.settings.seats
@@ -312,12 +317,10 @@ class SpeechService:
         """Synthesise a text; of an `open` request, the text that is written to it. Waits for a seat. Leaving the context stops
         it after the current clause. `part`: another request needs it, such as a reply. Raises Problem."""
         self.require_speaker()
-        assert self.seats is not None
         with self._meter.request("speech", self._model("speaker"), user=user, part=part) as metered:
             sample = await self.with_text(request.sample, request.language, request_id)
             request = msgspec.structs.replace(request, sample=sample)
-            with self.seats.lease(SEAT, kind="speech") as lease:
-                await _wait_for_seat(lease)
+            async with self._seat("speech") as lease:
                 lease.begin(0, self._with_language(request), request_id)
                 yield OpenSpeech(lease, metered)
 
@@ -363,11 +366,18 @@ class SpeechService:
     @asynccontextmanager
     async def _recogniser(self, user: str) -> AsyncIterator[Lease]:
         """A seat for a transcription of this user."""
+        async with self._transcriptions.turn(user), self._seat("transcription", user) as lease:
+            yield lease
+
+    @asynccontextmanager
+    async def _seat(self, kind: str, user: str = "") -> AsyncIterator[Lease]:
+        """A seat of the voice worker for work of this kind, waiting for it. Raises Problem."""
         assert self.seats is not None
-        async with self._transcriptions.turn(user):
-            with self.seats.lease(SEAT, kind="transcription", user=user) as lease:
-                await _wait_for_seat(lease)
-                yield lease
+        seat = self.seats.lease(SEAT, kind=kind, user=user)
+        with spans.span(kind, kind="client"), seat as lease, self._observe.seat_taken(kind) as seated:
+            await _wait_for_seat(lease)
+            seated()
+            yield lease
 
     def require_video(self, kind: AvatarKind, *, recorded: bool = False) -> None:
         """Raises Unsupported or Unavailable where there is no video of this kind of avatar, or nothing to speak with (`recorded`: to hear
@@ -390,13 +400,11 @@ class SpeechService:
     ) -> AsyncIterator[AsyncIterator[call_events.ClipProgress | call_events.ClipData]]:
         """Make a clip: its progress, and its file in pieces. Waits for a seat. Leaving the context stops it. Raises Problem."""
         self.require_video(request.avatar.kind, recorded=bool(request.pcm))
-        assert self.seats is not None
         speech = self._with_language(request.speech)
         with self._meter.request("clip", self._model("video"), user=user or LOCAL):
             sample = await self.with_text(speech.sample, speech.language, request_id)
             speech = msgspec.structs.replace(speech, sample=sample)
-            with self.seats.lease(SEAT, kind="clip", user=user) as lease:
-                await _wait_for_seat(lease)
+            async with self._seat("clip", user) as lease:
                 lease.begin(0, msgspec.structs.replace(request, speech=speech), request_id)
                 async with aclosing(_clip_events(lease)) as events:
                     yield events

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import fastapi
 from fastapi import APIRouter, Request
-from pydantic import AliasChoices, BeforeValidator, Field
+from pydantic import AliasChoices, BeforeValidator, ConfigDict, Field
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
@@ -32,6 +32,8 @@ from duologue.wire.validation import MEGABYTE
 
 VoiceId = Annotated[str, fastapi.Path(max_length=64)]
 NAME, TEXT, WORDING = 80, 1000, 500
+BASE64 = r"^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
+"""What `from_base64` reads, for /docs."""
 """Characters of a name, of what is said in a recording, and of what its owner agreed to."""
 NAMELESS = "My voice"
 
@@ -56,6 +58,7 @@ class VoiceFields(RequestBody):
     consent: Annotated[str, BeforeValidator(_consent)] = Field(
         default="",
         max_length=WORDING,
+        json_schema_extra={"pattern": r"\S"},
         description=f"What was agreed to, in words; `true` stands for: {STATEMENT} Nothing is kept without it.",
     )
     text: str = Field(default="", max_length=TEXT, description="What is said in the recording.")
@@ -64,9 +67,12 @@ class VoiceFields(RequestBody):
 class NewVoice(VoiceFields):
     """A voice to keep; or a form with the file in `file` and the same fields."""
 
+    model_config = ConfigDict(json_schema_extra={"required": ["audio_base64", "consent"]})
+
     audio_base64: str = Field(
         min_length=1,
         validation_alias=AliasChoices("audio_base64", "audio_data"),
+        json_schema_extra={"pattern": BASE64, "contentEncoding": "base64"},
         description="A sound file of any common format, as base64.",
     )
 

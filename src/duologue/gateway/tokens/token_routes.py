@@ -125,6 +125,20 @@ def router(asked: AskedModels, limits: LimitSettings) -> APIRouter:
         card = await asked.card(body.model, user_of(request), request.receive)
         return answer({"prompt": await door.prompt(request, body, size, card)})
 
+    @routes.post(
+        "/v1/chat/completions/input_tokens",
+        openapi_extra=json_body(
+            ChatCompletionBody, "application/json", description="`input_tokens`: how many the prompt has."
+        ),
+        summary="Count the tokens of a chat completion",
+    )
+    async def count_input_tokens(request: Request) -> Response:
+        """As llama-server has it, with the body of a chat completion. Nothing is generated."""
+        body, size = await door.body(request, chat_body)
+        card = await asked.card(body.model, user_of(request), request.receive)
+        found = await door.prompt_tokens(request, body, size, card)
+        return answer({"object": "response.input_tokens", "input_tokens": len(found.tokens)})
+
     return routes
 
 

@@ -17,6 +17,7 @@ from websockets.exceptions import ConnectionClosed, WebSocketException
 
 from duologue.errors import Busy, Problem, Unavailable, WorkerLost
 from duologue.notifier import Notifier
+from duologue.tracing import spans
 from duologue.values.avatars import ClipRequest
 from duologue.values.call_events import (
     CallChunk,
@@ -257,10 +258,13 @@ class WorkerConnection:
             stream.deliver((self._refusal,))
             stream.close()
             return stream
-        if isinstance(request, ModelWork):
-            outbox = self._post(number, worker_protocol.Begin(number, slot, request, request_id))
-        else:
-            outbox = self._post(number, worker_protocol.Open(number, slot, request, request_id))
+        trace = spans.traceparent()
+        message = (
+            worker_protocol.Begin(number, slot, request, request_id, traceparent=trace)
+            if isinstance(request, ModelWork)
+            else worker_protocol.Open(number, slot, request, request_id, traceparent=trace)
+        )
+        outbox = self._post(number, message)
         stream = Stream(number, slot, choice, inbox, self._live, on_closed, outbox)
         self._streams[number] = stream
         return stream

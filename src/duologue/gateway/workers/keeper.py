@@ -19,6 +19,7 @@ from duologue.gateway.workers import process
 from duologue.gateway.workers.connection import WorkerConnection
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.supervisor import restart_policy
+from duologue.tracing import spans
 from duologue.values.events import RESTARTED, Failed
 from duologue.wire.worker_protocol import LoadSpec, Report
 
@@ -117,9 +118,11 @@ class WorkerKeeper:
             with anyio.CancelScope() as self._attempt:
                 start = self._clock()
                 reason = await self._run_until_end()
+                # Only the first start belongs to the request that added the worker.
+                spans.leave()
                 quick_ends = 1 if self._clock() - start > process.STEADY else quick_ends + 1
                 pause = restart_policy.backoff(quick_ends) if reason else process.retry(status.attempts)
-                self._count_end(reason)
+                self._count_end(reason, "crash" if reason else "load_failed")
                 log.warning(
                     "worker %s ended (%s); it is restarted in %.1f s",
                     status.worker,
@@ -129,13 +132,14 @@ class WorkerKeeper:
                 await anyio.sleep(pause)
             if self._attempt.cancelled_caught:
                 quick_ends = 0
-                self._count_end("it was restarted by an admin")
+                spans.leave()
+                self._count_end("it was restarted by an admin", "admin")
                 log.info("worker %s is restarted, as an admin requested", status.worker)
 
-    def _count_end(self, reason: str) -> None:
+    def _count_end(self, reason: str, cause: str) -> None:
         self.status.ended = reason
         self.status.restarts += 1
-        telemetry.metrics().worker_restarted(self.status.worker)
+        telemetry.metrics().worker_restarted(self.status.worker, self.status.label, cause)
         self._listener.worker_changed()
 
     async def _run_until_end(self) -> str:

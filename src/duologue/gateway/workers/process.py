@@ -19,6 +19,7 @@ from anyio.abc import Process
 from duologue import process_limits
 from duologue.errors import StartFailed
 from duologue.gateway.workers.interpreter import CODE, environment
+from duologue.tracing import spans
 from duologue.wire.worker_protocol import LoadSpec
 
 log = logging.getLogger(__name__)
@@ -98,7 +99,8 @@ async def started(
                 "DUOLOGUE_WORKER_LOG": ":".join(log_settings),
                 "DUOLOGUE_WORKER_SOCKET": str(listener.fileno()),
                 "DUOLOGUE_WORKER_LOAD_SPEC": msgspec.json.encode(load_spec).decode(),
-            },
+            }
+            | _tracing(load_spec.worker),
         )
     except OSError as error:
         python = load_spec.python or sys.executable
@@ -117,6 +119,16 @@ async def started(
     finally:
         with anyio.CancelScope(shield=True):
             await _end(process)
+
+
+def _tracing(worker: str) -> dict[str, str]:
+    """How the worker traces, and the span that its load belongs to: that of the request that had it started."""
+    if (settings := spans.settings_for(worker)) is None:
+        return {}
+    return {
+        "DUOLOGUE_WORKER_TRACING": msgspec.json.encode(settings).decode(),
+        "DUOLOGUE_WORKER_TRACEPARENT": spans.traceparent(),
+    }
 
 
 async def _end(process: Process) -> None:

@@ -9,6 +9,9 @@ from msgspec import Struct
 from duologue.values.requests import ModelCard, Task, UpstreamModel
 from duologue.values.speech import SpeechCard
 
+VOICE = "voice"
+"""The engine of the voice worker, and the label of its metrics: it has no model."""
+
 
 class WorkerStatus(Struct):
     """The status of one worker. `state` is what the worker reports, or "offline" while it has no process. A worker that
@@ -69,6 +72,13 @@ class WorkerStatus(Struct):
         """The number of its graphics card, if it runs on exactly one."""
         card = re.fullmatch(r"cuda:(\d+)", self.card.device) if self.card is not None else None
         return int(card[1]) if card else None
+
+    @property
+    def label(self) -> str:
+        """What its metrics are labelled with: its model, the connected server whose models it serves, or `voice`."""
+        if self.engine == VOICE:
+            return VOICE
+        return self.upstream or (self.card.name if self.card else self.model)
 
     @property
     def queue(self) -> str:

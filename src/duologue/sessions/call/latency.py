@@ -7,6 +7,7 @@ the call's clock.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import Literal
 
 from duologue.values.call_events import TurnFigures
@@ -42,12 +43,12 @@ class TurnLatency:
         self._turns.pop(reply, None)
         self._moments.pop(reply, None)
 
-    def end(self, reply: int, epoch: int) -> TurnFigures | None:
+    def end(self, reply: int, epoch: int, gaps: Sequence[float] = ()) -> TurnFigures | None:
         """The figures of a finished reply, in milliseconds from the end of the caller's speech. None for a reply that
-        answered no turn."""
+        answered no turn. `gaps`: the silences inside it."""
         if reply not in self._turns:
             return None
         turn, speech_end = self._turns.pop(reply)
         moments = self._moments.pop(reply)
         durations = {moment: round((at - speech_end) * 1000.0, 1) for moment, at in moments.items()}
-        return TurnFigures(epoch, turn, reply, **durations)
+        return TurnFigures(epoch, turn, reply, **durations, gaps=tuple(gaps))

@@ -356,7 +356,7 @@ class CallSession:
     def _commit_reply(self, reply: int, samples: int, ending: call_events.Ending) -> None:
         """Add what was heard of the reply to the conversation. Fillers and apologies are not part of it."""
         playing = self._playback.end(reply)
-        figures = self._latency.end(reply, self.epoch)
+        figures = self._latency.end(reply, self.epoch, playing.playout.gaps if playing is not None else ())
         if playing is not None and (not playing.own or playing.kind == "announcement"):
             heard, unheard = playing.playout.heard(samples)
             self._outbox.post(call_events.AssistantSaid(self.epoch, reply, heard, unheard, ending))

@@ -83,6 +83,7 @@ class SpokenPlayback(Playback):
         playing = self.replies.get(number)
         if playing is not None and isinstance(playing.reply, SpokenReply):
             playing.reply.pause()
+            playing.playout.expect_silence()
 
     # ---- the stage of its replies' films
 

@@ -17,8 +17,10 @@ import anyio.abc
 from duologue.engines.contracts import FRAME, ExpectsWords, RecogniserEngine, SpotsStopWords
 from duologue.errors import EngineFailed, Problem
 from duologue.notifier import Notifier
+from duologue.tracing import spans
 from duologue.turns.facts import FinalTranscript, PartialTranscript
 from duologue.values.audio import HEARD_RATE, SAMPLE_BYTES
+from duologue.values.speech import Transcript
 
 log = logging.getLogger(__name__)
 
@@ -180,6 +182,18 @@ class Transcription:
                 self._fail(turn, EngineFailed("The recogniser failed. The server's log has the reason."))
 
     async def _feed(self, turn: _Turn, scope: anyio.CancelScope) -> None:
+        with spans.span("transcription"):
+            until, transcript = await self._recognised(turn)
+        if scope.cancel_called:
+            return  # the turn was reopened meanwhile, and another task transcribes it
+        turn.work = "none"
+        turn.text = turn.joined(transcript.text)
+        understood = transcript.understood or bool(turn.before)
+        self.mention(f" {turn.text} ")
+        self._on_transcript(FinalTranscript(turn.number, turn.text, understood, until, transcript.stop_word))
+
+    async def _recognised(self, turn: _Turn) -> tuple[int, Transcript]:
+        """Feed the turn to the recogniser until it has ended. Gives the sample it ended at, and its transcript."""
         async with self._recogniser.stream(language=self._language, prompt=self._hint) as listener:
             if self._mentioned and isinstance(listener, ExpectsWords):
                 listener.expect(self._mentioned)
@@ -206,14 +220,7 @@ class Transcription:
                 else:
                     await turn.changed.wait()
             turn.work, until = "finishing", turn.until
-            transcript = await listener.finish()
-        if scope.cancel_called:
-            return  # the turn was reopened meanwhile, and another task transcribes it
-        turn.work = "none"
-        turn.text = turn.joined(transcript.text)
-        understood = transcript.understood or bool(turn.before)
-        self.mention(f" {turn.text} ")
-        self._on_transcript(FinalTranscript(turn.number, turn.text, understood, until, transcript.stop_word))
+            return until, await listener.finish()
 
     def _fail(self, turn: _Turn, problem: Problem) -> None:
         """Try once more, as a recogniser process that died is replaced; after that, settle for the text so far."""

@@ -365,7 +365,7 @@ class NativeCall:
     def _tell_said(self, playing: PlayingReply, heard: str, unheard: str, ending: call_events.Ending) -> None:
         number = playing.reply.number
         self._outbox.post(call_events.AssistantSaid(self.epoch, number, heard, unheard, ending))
-        if (figures := self._latency.end(number, self.epoch)) is not None:
+        if (figures := self._latency.end(number, self.epoch, playing.playout.gaps)) is not None:
             self._outbox.post(figures)
 
     # ---- the model's work

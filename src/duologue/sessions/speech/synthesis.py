@@ -20,6 +20,7 @@ from duologue.sessions.speech.reply_buffer import ReplyBuffer, SoundPiece, TextM
 from duologue.text.speech.clause_splitter import Clause, ClauseSplitter
 from duologue.text.speech.normalise import speakable
 from duologue.text.speech.word_spans import spread_words, written_words
+from duologue.tracing import spans
 from duologue.values.audio import SPOKEN_RATE, samples
 from duologue.values.events import ReplyWord
 from duologue.values.mouth import Phone
@@ -125,7 +126,8 @@ class SpokenReply(ReplyBuffer):
     async def _try_to_speak(self, clause: Clause) -> Problem | None:
         """Speak a clause; the Problem if that fails."""
         try:
-            await self._speak(clause)
+            with spans.span("synthesis"):
+                await self._speak(clause)
         except Problem as problem:
             return problem
         except Exception:

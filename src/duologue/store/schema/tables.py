@@ -31,7 +31,7 @@ from duologue.store.schema.metadata import metadata as metadata
 from duologue.store.schema.response_tables import responses as responses
 from duologue.store.schema.usage_tables import usage as usage
 
-HEAD = "0015"
+HEAD = "0016"
 """The revision of this schema. Revisions are four-digit numbers, so that they can be compared as text."""
 
 
@@ -389,6 +389,8 @@ keys = Table(
     Column("created", BigInteger, nullable=False),
     Column("last_used", BigInteger, nullable=False),
     Column("revoked", BigInteger, nullable=False),
+    Column("label", Plain, nullable=False, server_default=""),
+    Column("expires", BigInteger, nullable=False, server_default="0"),
     Column("limits", Text, nullable=True),
 )
 
@@ -400,7 +402,28 @@ logins = Table(
     Column("user_id", Text, nullable=False, index=True),
     Column("created", BigInteger, nullable=False),
     Column("expires", BigInteger, nullable=False, index=True),
+    Column("last_seen", BigInteger, nullable=False, server_default="0"),
+    Column("address", Text, nullable=False, server_default=""),
+    Column("agent", Text, nullable=False, server_default=""),
     Column("key_id", Text, nullable=True),
+)
+
+# What admins did. Rows are added and, when they are old, deleted; none is changed.
+audit = Table(
+    "audit",
+    metadata,
+    Column("number", Number, primary_key=True, autoincrement=True),
+    Column("at", BigInteger, nullable=False),
+    Column("user", Text, nullable=False),
+    Column("name", Plain, nullable=False),
+    Column("key_id", Text, nullable=False),
+    Column("act", Text, nullable=False),
+    Column("target", Plain, nullable=False),
+    Column("outcome", Text, nullable=False),
+    Column("address", Text, nullable=False),
+    Column("details", Plain, nullable=False),
+    Index("audit_by_at", "at"),
+    sqlite_autoincrement=True,
 )
 
 

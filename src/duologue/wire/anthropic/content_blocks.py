@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, JsonValue, Tag
+from pydantic import BeforeValidator, Discriminator, Field, JsonValue, Tag, WithJsonSchema
 
 from duologue.errors import BadRequest, Unsupported
 from duologue.values.messages import Part, TextPart
 from duologue.wire import media_parts
+from duologue.wire.fields.field_schemas import SomeText
 from duologue.wire.validation import Body, JsonObject, content_parts, part_tag
 from duologue.wire.validation_errors import TAG
 
@@ -40,16 +41,19 @@ OTHER = f"{TAG}server_tool_use"
 
 class TextBlock(Body):
     type: Literal["text"]
-    text: str
+    text: SomeText
 
 
 class SourceBody(Body):
     """Where the bytes are. `content`: of a document that is given as text, or as blocks."""
 
-    type: Literal["base64", "url", "text", "content", "file"]
+    type: Annotated[
+        Literal["base64", "url", "text", "content", "file"],
+        WithJsonSchema({"type": "string", "enum": ["base64", "url", "text", "content"]}),
+    ]
     media_type: str = Field(default="", max_length=256)
     data: str | None = None
-    url: str | None = None
+    url: Annotated[str, WithJsonSchema({"type": "string", "pattern": "^https?://[^/]"})] | None = None
     content: (
         Annotated[
             list[JsonObject], BeforeValidator(content_parts, json_schema_input_type=str | list[JsonObject])
@@ -125,7 +129,7 @@ class CompactionBlock(Body):
 class OtherServersBlock(Body):
     """What another server did; see `OTHERS`."""
 
-    type: str
+    type: Annotated[str, WithJsonSchema({"type": "string", "enum": sorted(OTHERS)})]
 
 
 def _tag(value: object) -> str | None:
@@ -184,7 +188,12 @@ ContentBlock = Annotated[
     Discriminator(_tag),
 ]
 Blocks = Annotated[
-    list[ContentBlock], BeforeValidator(content_parts, json_schema_input_type=str | list[ContentBlock])
+    list[ContentBlock],
+    BeforeValidator(
+        content_parts,
+        json_schema_input_type=Annotated[str, Field(min_length=1)]
+        | Annotated[list[ContentBlock], Field(min_length=1)],
+    ),
 ]
 TextBlocks = Annotated[
     list[TextBlock], BeforeValidator(content_parts, json_schema_input_type=str | list[TextBlock])

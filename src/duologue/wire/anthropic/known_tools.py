@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema
+from pydantic.config import JsonDict
 
 from duologue.errors import BadRequest, Unsupported
 from duologue.values.messages import Tool
@@ -80,14 +81,34 @@ KNOWN: dict[str, tuple[str, dict[str, Any]]] = {
     "memory_": _MEMORY,
 }
 """The beginning of a type -> what the tool does, and its schema."""
+_TYPES = f"^(custom$|{'|'.join((*KNOWN, SEARCHES))})"
+_CALLERS: JsonDict = {
+    "type": "array",
+    "items": {"type": "string"},
+    "contains": {"const": "direct"},
+    "maxItems": 16,
+}
+
+
+_OF_THE_CLIENT: JsonDict = {"type": {"enum": [None, "custom"]}}
+_INCOMPLETE: JsonDict = {
+    "anyOf": [
+        {"properties": {**_OF_THE_CLIENT, "name": {"maxLength": 0}}},
+        {"properties": {**_OF_THE_CLIENT, "input_schema": {"type": "null"}}},
+    ]
+}
+"""A tool of the client that lacks its name or its schema."""
 
 
 class AnthropicTool(Body):
     """A tool of the client, or one that Anthropic defines."""
 
-    type: str | None = Field(
+    model_config = ConfigDict(json_schema_extra={"not": _INCOMPLETE})
+
+    type: (
+        Annotated[str, Field(max_length=128), WithJsonSchema({"type": "string", "pattern": _TYPES})] | None
+    ) = Field(
         default=None,
-        max_length=128,
         description="custom, or a type such as bash_20250124 or text_editor_20250728.",
     )
     name: str = Field(default="", max_length=256)
@@ -95,7 +116,9 @@ class AnthropicTool(Body):
     input_schema: Annotated[JsonObject, AfterValidator(known_types)] | None = None
     strict: bool | None = None
     input_examples: list[JsonObject] | None = Field(default=None, max_length=MAX_EXAMPLES)
-    allowed_callers: list[str] | None = Field(default=None, max_length=16)
+    allowed_callers: Annotated[list[str], WithJsonSchema(_CALLERS)] | None = Field(
+        default=None, max_length=16
+    )
 
 
 class AnthropicToolChoice(Body):

@@ -17,7 +17,6 @@ from duologue.values.events import (
     Fitted,
     Prefilled,
     Progress,
-    Queued,
     Started,
     Usage,
 )
@@ -78,8 +77,6 @@ class MessageEventEncoder:
         match event:
             case Fitted():
                 self._fitted = event
-            case Queued():
-                self.note = b": queued %d\n\n" % event.position
             case Started():
                 self._context = event.context
             case Progress() if not self._begun:

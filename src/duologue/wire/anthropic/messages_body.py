@@ -20,6 +20,7 @@ from duologue.wire.anthropic import known_tools
 from duologue.wire.anthropic.content_blocks import TextBlocks, each_block, reference, unapplied_in
 from duologue.wire.anthropic.conversation import AnthropicMessage, conversation
 from duologue.wire.anthropic.thoughts import EFFORTS, ThinkingBody, thinks
+from duologue.wire.fields.field_schemas import Nothing
 from duologue.wire.fields.schema_types import known_types
 from duologue.wire.media_parts import MediaReference
 from duologue.wire.validation import (
@@ -82,10 +83,10 @@ class TokenCountBody(Body):
         default=None, description="Accepted here and in blocks: prompts are cached by themselves."
     )
     metadata: JsonValue | None = None
-    mcp_servers: JsonValue | None = None
-    container: JsonValue | None = None
-    thread: JsonValue | None = None
-    compaction: JsonValue | None = None
+    mcp_servers: Nothing = None
+    container: Nothing = None
+    thread: Nothing = None
+    compaction: Nothing = None
     service_tier: JsonValue | None = None
     speed: JsonValue | None = None
     inference_geo: JsonValue | None = None

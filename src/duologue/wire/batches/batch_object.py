@@ -9,12 +9,14 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from duologue.values.batches.stored_batch import BatchStatus, LineError, StoredBatch
 from duologue.wire.batches.file_object import ExpiresAfterBody
 from duologue.wire.validation import Body
 
+ENDPOINTS = ("/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/responses")
+"""What the lines of a batch may be sent to."""
 TIMES = ("in_progress", "finalizing", "completed", "failed", "expired", "cancelling", "cancelled")
 
 
@@ -22,7 +24,9 @@ class BatchBody(Body):
     """The body of `POST /v1/batches`."""
 
     input_file_id: str = Field(max_length=256, description="A file that was stored with the purpose batch.")
-    endpoint: str = Field(max_length=256, description="Where each of its lines would be sent.")
+    endpoint: Annotated[str, WithJsonSchema({"type": "string", "enum": list(ENDPOINTS)})] = Field(
+        max_length=256, description="Where each of its lines would be sent."
+    )
     completion_window: Literal["24h"] = "24h"
     metadata: dict[Annotated[str, Field(max_length=64)], Annotated[str, Field(max_length=512)]] = Field(
         default_factory=dict, max_length=16

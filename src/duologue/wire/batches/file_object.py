@@ -115,9 +115,13 @@ class FileDeleted(msgspec.Struct, frozen=True):
     deleted: bool = True
 
 
+PURPOSES = ("batch", "batch_output", "user_data", "assistants", "vision")
+"""Of stored files."""
+
+
 def purpose_of(text: str) -> FilePurpose | Literal[""]:
     """A purpose to list, "" for all. Raises BadRequest."""
-    if text in ("", "batch", "batch_output", "user_data", "assistants", "vision"):
+    if text in ("", *PURPOSES):
         return cast(FilePurpose, text)
     raise BadRequest(
         "purpose must be one of batch, batch_output, user_data, assistants and vision.", param="purpose"

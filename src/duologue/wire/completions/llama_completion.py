@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import msgspec
 from pydantic import AliasChoices, Field, JsonValue, field_validator
 
-from duologue.values.events import Done, Event, Failed, Prefilled, Progress, Queued, TextDelta, TokenLogprob
+from duologue.values.events import Done, Event, Failed, Prefilled, Progress, TextDelta, TokenLogprob
 from duologue.values.requests import ChatRequest, ModelCard
 from duologue.wire.collected_reply import CollectedReply, broken_off, check_complete
 from duologue.wire.completion import LEAST_LOGPROB
@@ -23,8 +23,9 @@ from duologue.wire.completions.text_completion_body import (
     RawPromptFields,
     TokenCount,
     check_results,
-    unkept,
 )
+from duologue.wire.fields.field_schemas import unkept
+from duologue.wire.tokens.server_props import RENAMED
 from duologue.wire.validation import MAX_BIAS, MAX_BIASES, Body, RequestLimits
 
 MAX_EXTRAS = 1000
@@ -179,8 +180,6 @@ class LlamaStream:
                     out.append(self._text(index, event))
                 case Prefilled():
                     self.note, self._read[index] = b": writing\n\n", event.input or 0
-                case Queued():
-                    self.note = b": queued %d\n\n" % event.position
                 case Progress():
                     self.note = b": prefill %d/%d\n\n" % (event.processed, event.total)
                 case Done():
@@ -235,9 +234,11 @@ def late_failure(body: object) -> bytes:
 
 
 def settings_of(request: ChatRequest) -> dict[str, Any]:
-    """What the request set, by our names."""
-    settings: dict[str, Any] = msgspec.to_builtins(request.sampling)
-    return settings | {"stop": list(request.stop)}
+    """What the request set, by llama-server's names. `n_predict` and `seed` are -1 where it did not set them."""
+    asked: dict[str, Any] = msgspec.to_builtins(request.sampling)
+    settings = {RENAMED.get(name, name): value for name, value in asked.items()}
+    n_predict = settings.get("max_tokens", -1)
+    return {"seed": -1, **settings, "n_predict": n_predict, "stop": list(request.stop)}
 
 
 def _frame(body: object) -> bytes:

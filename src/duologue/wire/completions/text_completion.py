@@ -17,7 +17,6 @@ from duologue.values.events import (
     Failed,
     Prefilled,
     Progress,
-    Queued,
     TextDelta,
     TokenLogprob,
     Usage,
@@ -80,8 +79,6 @@ class TextCompletionStream:
                 case Prefilled():
                     self.note = b": writing\n\n"
                     self._begin(index, event.ignored, out)
-                case Queued():
-                    self.note = b": queued %d\n\n" % event.position
                 case Progress():
                     self.note = b": prefill %d/%d\n\n" % (event.processed, event.total)
                 case Done():

@@ -9,12 +9,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, JsonValue, PlainValidator
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BeforeValidator,
+    Field,
+    JsonValue,
+    PlainValidator,
+    WithJsonSchema,
+)
+from pydantic.config import JsonDict
 
 from duologue.errors import BadRequest, TooLarge, Unsupported
 from duologue.values.requests import ChatRequest, ModelCard
 from duologue.wire.fields.adapter_fields import AdapterFields
 from duologue.wire.fields.constraints import FormatFields
+from duologue.wire.fields.field_schemas import unkept
 from duologue.wire.openai import StreamOptionsBody
 from duologue.wire.validation import MAX_TOKENS, MEGABYTE, RequestLimits, SamplingFields
 
@@ -53,20 +63,24 @@ def _count_of_logprobs(value: object) -> object:
     return None if value is False else value  # of chat completions; it asks for nothing
 
 
-def unkept(instead: str) -> BeforeValidator:
-    """A field that is refused unless it asks for nothing."""
-
-    def refuse(value: object) -> object:
-        if value:
-            raise ValueError(f"cannot be kept by this server; {instead}")
-        return None
-
-    return BeforeValidator(refuse)
-
-
+_TOKENS: JsonDict = {
+    "type": "array",
+    "items": {"type": "integer", "minimum": 0, "maximum": MOST_TOKEN},
+    "minItems": 1,
+}
+_TEXT: JsonDict = {"type": "string", "minLength": 1}
+PROMPTS: JsonDict = {
+    "anyOf": [
+        _TEXT,
+        {"type": "array", "items": _TEXT, "minItems": 1},
+        _TOKENS,
+        {"type": "array", "items": _TOKENS, "minItems": 1},
+    ]
+}
+"""A prompt of no token is taken only by models that have one which begins every text."""
 Prompts = Annotated[
     tuple[RawPrompt, ...],
-    PlainValidator(_prompts, json_schema_input_type=str | list[str] | list[int] | list[list[int]]),
+    PlainValidator(_prompts, json_schema_input_type=Annotated[RawPrompt, WithJsonSchema(PROMPTS)]),
 ]
 TokenCount = Annotated[int, AfterValidator(_limit)]
 

@@ -12,11 +12,12 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Struct
-from pydantic import AfterValidator, Field, JsonValue, WithJsonSchema
+from pydantic import AfterValidator, ConfigDict, Field, JsonValue, WithJsonSchema
 from pydantic.config import JsonDict
 
 from duologue.errors import BadRequest, TooLarge
 from duologue.values.embeddings.vectors import packed
+from duologue.wire.fields.field_schemas import needs_one_of
 from duologue.wire.validation import MEGABYTE, Body, RequestLimits
 
 MOST_INPUTS = 2_048
@@ -71,17 +72,29 @@ def _no_truncation(value: object) -> None:
         raise ValueError("cannot be kept: nothing is cut off here; divide what is too long")
 
 
+_UNCUT: JsonDict = {
+    "anyOf": [
+        {"type": "null"},
+        {"type": "boolean", "enum": [False]},
+        {"type": "string", "enum": ["NONE", "none"]},
+    ]
+}
+_TOKENS: JsonDict = {
+    "type": "array",
+    "items": {"type": "integer", "minimum": 0, "maximum": LARGEST_TOKEN},
+    "minItems": 1,
+}
 INPUTS: JsonDict = {
     "anyOf": [
         {"type": "string"},
-        {"type": "array", "items": {"type": "string"}},
-        {"type": "array", "items": {"type": "integer"}},
-        {"type": "array", "items": {"type": "array", "items": {"type": "integer"}}},
+        {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": MOST_INPUTS},
+        _TOKENS,
+        {"type": "array", "items": _TOKENS, "minItems": 1, "maxItems": MOST_INPUTS},
     ]
 }
 Inputs = Annotated[Any, AfterValidator(inputs_of), WithJsonSchema(INPUTS)]
 """A field of inputs; None where it is absent."""
-Truncation = Annotated[JsonValue, AfterValidator(_no_truncation)]
+Truncation = Annotated[JsonValue, AfterValidator(_no_truncation), WithJsonSchema(_UNCUT)]
 
 
 class EmbeddingBody(Body):
@@ -150,6 +163,8 @@ def embedding_answer(
 
 class ContentBody(Body):
     """The body of llama-server's `POST /embedding`."""
+
+    model_config = ConfigDict(json_schema_extra=needs_one_of("content", "input"))
 
     content: Inputs = Field(default=None, description="As `input` of /v1/embeddings.")
     input: Inputs = Field(default=None, description="The same as `content`.")

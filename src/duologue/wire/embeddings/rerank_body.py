@@ -10,11 +10,12 @@ from typing import Annotated, Any
 
 import msgspec
 from msgspec import Struct
-from pydantic import AfterValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema
 from pydantic.config import JsonDict
 
 from duologue.errors import BadRequest
 from duologue.wire.embeddings.embedding_body import MOST_INPUTS, EmbeddingUsage, Truncation
+from duologue.wire.fields.field_schemas import needs_one_of
 from duologue.wire.validation import Body
 
 
@@ -40,6 +41,8 @@ def _texts(value: object) -> list[str]:
 
 DOCUMENTS: JsonDict = {
     "type": "array",
+    "minItems": 1,
+    "maxItems": MOST_INPUTS,
     "items": {
         "anyOf": [
             {"type": "string"},
@@ -47,7 +50,9 @@ DOCUMENTS: JsonDict = {
         ]
     },
 }
-TEXTS: JsonDict = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+TEXTS: JsonDict = {
+    "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]
+}
 Documents = Annotated[Any, AfterValidator(_documents), WithJsonSchema(DOCUMENTS)]
 """A field of documents; None where it is absent."""
 Texts = Annotated[Any, AfterValidator(_texts), WithJsonSchema(TEXTS)]
@@ -55,6 +60,8 @@ Texts = Annotated[Any, AfterValidator(_texts), WithJsonSchema(TEXTS)]
 
 class RerankBody(Body):
     """The body of `POST /v1/rerank`. With `texts` it is that of TEI, whose answer is a bare list."""
+
+    model_config = ConfigDict(json_schema_extra=needs_one_of("documents", "texts"))
 
     query: str = Field(description="What the documents shall answer.")
     documents: Documents = Field(
@@ -68,7 +75,9 @@ class RerankBody(Body):
     top_n: int | None = Field(default=None, ge=1, description="Only so many results, the best. Default: all.")
     return_documents: bool = Field(default=False, description="Whether a result has its document.")
     return_text: bool = Field(default=False, description="The same, as TEI calls it.")
-    raw_scores: bool = Field(default=False, description="true is refused: scores are from 0 to 1.")
+    raw_scores: Annotated[bool, WithJsonSchema({"type": "boolean", "enum": [False]})] = Field(
+        default=False, description="true is refused: scores are from 0 to 1."
+    )
     truncate: Truncation = None
     truncate_prompt_tokens: Truncation = None
 
@@ -103,12 +112,13 @@ class RankedDocument(Struct, frozen=True, omit_defaults=True):
 
 
 class RerankAnswer(Struct, frozen=True, omit_defaults=True):
-    """The results, the best first."""
+    """The results, the best first; `data` is what Voyage and editors' extensions call them."""
 
     id: str
     object: str
     model: str
     results: list[RankedDocument]
+    data: list[RankedDocument]
     usage: EmbeddingUsage
     ignored: tuple[str, ...] = ()
 
@@ -135,7 +145,7 @@ def rerank_answer(body: RerankBody, scores: Sequence[float], tokens: int, model:
         for index in best
     ]
     usage = EmbeddingUsage(tokens, tokens)
-    return msgspec.json.encode(RerankAnswer(id, "list", model, results, usage, body.unknown()))
+    return msgspec.json.encode(RerankAnswer(id, "list", model, results, results, usage, body.unknown()))
 
 
 class ScoreBody(Body):

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Annotated, Any
 
 import msgspec
-from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
+from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, WithJsonSchema
 
 from duologue.errors import BadRequest, Unsupported
 from duologue.values.requests import OutputFormat
@@ -27,6 +27,7 @@ _LARK = (
 _FIELDS = ("json_schema", "regex_pattern", "grammar_string", "grammar", "guided_json", "guided_regex")
 FORMAT_FIELDS = (*_FIELDS, "guided_choice", "guided_grammar", "structured_outputs", "response_format")
 """The fields that constrain the reply's content, of which a request has at most one."""
+FORMATS = ("text", "json_object", "json", "json_schema", "regex", "grammar")
 
 
 def _schema_object(value: object) -> object:
@@ -59,7 +60,11 @@ Schema = Annotated[
 ]  # fmt: skip
 Grammar = Annotated[str, Field(max_length=MAX_TEXT), AfterValidator(_grammar)]
 Pattern = Annotated[str, Field(max_length=MAX_TEXT)]
-Choices = Annotated[list[str], Field(max_length=MAX_CHOICES), AfterValidator(_choices)]
+Choices = Annotated[
+    list[Annotated[str, WithJsonSchema({"type": "string", "minLength": 1})]],
+    Field(max_length=MAX_CHOICES, json_schema_extra={"minItems": 1}),
+    AfterValidator(_choices),
+]
 
 
 class JsonSchemaBody(Body):
@@ -72,7 +77,9 @@ class JsonSchemaBody(Body):
 class ResponseFormatBody(Body):
     """`type`: text, json_object (json), json_schema, regex or grammar. `value` is what text-generation-inference calls it."""
 
-    type: str = Field(description="text, json_object, json, json_schema, regex or grammar")
+    type: Annotated[str, WithJsonSchema({"type": "string", "enum": list(FORMATS)})] = Field(
+        description="text, json_object, json, json_schema, regex or grammar"
+    )
     json_schema: JsonSchemaBody | None = None
     schema_: Schema | None = Field(default=None, alias="schema")
     pattern: Pattern | None = None

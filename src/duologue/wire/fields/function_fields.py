@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, JsonValue
+from pydantic import BeforeValidator, Field, JsonValue, WithJsonSchema
 
 from duologue.errors import BadRequest
 from duologue.values.messages import Tool
+from duologue.wire.fields.field_schemas import named
 from duologue.wire.validation import Body, FunctionBody, ToolBody
 from duologue.wire.validation_errors import shortened
 
@@ -35,7 +36,9 @@ class FunctionFields(Body):
         Annotated[
             str,
             BeforeValidator(
-                _function_choice, json_schema_input_type=Literal["auto", "none"] | dict[str, JsonValue]
+                _function_choice,
+                json_schema_input_type=Literal["auto", "none"]
+                | Annotated[dict[str, JsonValue], WithJsonSchema(named())],
             ),
         ]
         | None

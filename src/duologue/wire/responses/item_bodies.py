@@ -204,7 +204,14 @@ def _items(value: object) -> object:
     return value
 
 
-Items = Annotated[list[Item], BeforeValidator(_items, json_schema_input_type=str | list[Item])]
+Items = Annotated[
+    list[Item],
+    BeforeValidator(
+        _items,
+        json_schema_input_type=Annotated[str, Field(min_length=1)]
+        | Annotated[list[Item], Field(min_length=1)],
+    ),
+]
 
 
 class StoredItemsBody(Body):

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from duologue.errors import BadRequest, TooLarge, Unsupported
 from duologue.values.messages import Message, Part, TextPart
 from duologue.values.requests import ChatRequest, OutputFormat
 from duologue.wire.fields.constraints import FormatFields, Schema
+from duologue.wire.fields.field_schemas import Nothing, needs_one_of
 from duologue.wire.fields.thinking_fields import ReasoningBody, ThinkingFields
 from duologue.wire.openai import TokenLimit
 from duologue.wire.responses import item_messages
@@ -63,7 +64,11 @@ def _conversation(value: object) -> object:
 
 
 Metadata = Annotated[dict[str, str], AfterValidator(_metadata)]
-Include = Annotated[list[str], Field(max_length=64), AfterValidator(_include)]
+Include = Annotated[
+    list[Annotated[str, WithJsonSchema({"type": "string", "enum": list(INCLUDABLE)})]],
+    Field(max_length=64),
+    AfterValidator(_include),
+]
 
 
 class ConversationNameBody(Body):
@@ -100,6 +105,10 @@ class ResponseStreamOptionsBody(Body):
 
 class ResponseBody(FormatFields, SamplingFields, ThinkingFields):
     """The body of `POST /v1/responses`. The sampling and format fields of `/v1/chat/completions` are taken too."""
+
+    model_config = ConfigDict(
+        json_schema_extra=needs_one_of("input", "instructions", "previous_response_id", "conversation")
+    )
 
     input: Items = Field(default=[])
     model: str = Field(default="", description="A name from /v1/models. Default: the default chat model.")
@@ -143,7 +152,7 @@ class ResponseBody(FormatFields, SamplingFields, ThinkingFields):
     safety_identifier: str | None = Field(default=None, max_length=512)
     prompt_cache_key: str | None = Field(default=None, max_length=512)
     service_tier: str | None = Field(default=None, max_length=64, description="Without effect.")
-    prompt: JsonValue | None = None
+    prompt: Nothing = None
 
     @property
     def wants_summary(self) -> bool:
@@ -162,7 +171,7 @@ class ResponseBody(FormatFields, SamplingFields, ThinkingFields):
 
     def check(self) -> None:
         """Raises BadRequest and Unsupported for fields that exclude each other or cannot be kept."""
-        if self.prompt is not None:
+        if self.prompt:
             raise Unsupported(
                 "prompt names a template that OpenAI stores; send its text as instructions.", param="prompt"
             )

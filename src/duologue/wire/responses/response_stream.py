@@ -20,7 +20,6 @@ from duologue.values.events import (
     Fitted,
     Prefilled,
     Progress,
-    Queued,
     ReasoningDelta,
     Started,
     TextDelta,
@@ -116,8 +115,6 @@ class ResponseEncoder:
     def feed(self, event: Event, now: int) -> list[ResponseEvent]:
         """The events of one event; `now` is the time in seconds. Not to be called once `ended`."""
         match event:
-            case Queued():
-                self.note = b": queued %d\n\n" % event.position
             case Progress():
                 self.note = b": prefill %d/%d\n\n" % (event.processed, event.total)
             case Fitted():

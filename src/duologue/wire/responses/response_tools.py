@@ -12,10 +12,11 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Struct
-from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, JsonValue, Tag
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, JsonValue, Tag, WithJsonSchema
 
 from duologue.errors import Unsupported
 from duologue.values.messages import Tool
+from duologue.wire.fields.field_schemas import CHOSEN_ITEMS
 from duologue.wire.fields.schema_types import known_types
 from duologue.wire.validation import (
     NO_PARAMETERS,
@@ -138,7 +139,9 @@ def _choice(value: object) -> object:
 ResponseToolChoice = Annotated[
     ToolChoice,
     BeforeValidator(
-        _choice, json_schema_input_type=Literal["auto", "none", "required"] | dict[str, JsonValue]
+        _choice,
+        json_schema_input_type=Literal["auto", "none", "required"]
+        | Annotated[dict[str, JsonValue], WithJsonSchema(CHOSEN_ITEMS)],
     ),
 ]
 

@@ -37,6 +37,8 @@ def props(card: ModelCard, described: Described, slots: int, version: str) -> di
         "endpoint_props": False,
         "endpoint_metrics": True,
         "chat_template": described.template,
+        # Some programs look here for tools, and not at the capabilities of /v1/models.
+        "chat_template_caps": dict.fromkeys(("supports_tools", "supports_tool_calls"), "tools" in card.verbs),
         "bos_token": described.bos,
         "eos_token": described.eos,
         "build_info": f"duologue-{version}",

@@ -7,15 +7,17 @@ A text may come as messages; these are the fields of a chat completion, and make
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
-from pydantic import AliasChoices, Field
+from pydantic import AliasChoices, ConfigDict, Field, WithJsonSchema
 
 from duologue.errors import BadRequest, TooLarge
 from duologue.values.questions.worker_answers import Tokenized
 from duologue.values.questions.worker_questions import DetokenizeTokens, TokenizeText
 from duologue.values.requests import ChatRequest
+from duologue.wire.completions.text_completion_body import MOST_TOKEN
+from duologue.wire.fields.field_schemas import needs_one_of
 from duologue.wire.openai import ChatCompletionBody
 from duologue.wire.validation import MEGABYTE, Body, RequestLimits, check_counts, validate
 
@@ -32,8 +34,13 @@ OWN = frozenset(
 """Fields of these routes that a chat completion does not have."""
 
 
+TokenId = Annotated[int, WithJsonSchema({"type": "integer", "minimum": 0, "maximum": MOST_TOKEN})]
+
+
 class TokenizeBody(Body):
     """The body of `POST /tokenize`: `content`, or as vLLM has it `prompt` or `messages`."""
+
+    model_config = ConfigDict(json_schema_extra=needs_one_of("content", "prompt"))
 
     content: str | None = Field(default=None, description="The text, as llama-server calls it.")
     prompt: str | None = Field(default=None, description="The text, as vLLM and SGLang call it.")
@@ -67,7 +74,7 @@ class TokenizeBody(Body):
 class DetokenizeBody(Body):
     """The body of `POST /detokenize`."""
 
-    tokens: list[int] = Field(max_length=MOST_TOKENS, description="Token ids.")
+    tokens: list[TokenId] = Field(max_length=MOST_TOKENS, description="Token ids.")
     model: str = Field(default="", description="A name from /v1/models. Default: the default chat model.")
 
     def question(self, model: str) -> DetokenizeTokens:
@@ -91,7 +98,7 @@ class EncodeBody(Body):
 class DecodeBody(Body):
     """The body of `POST /v1/token/decode`."""
 
-    tokens: list[int] = Field(max_length=MOST_TOKENS, description="Token ids.")
+    tokens: list[TokenId] = Field(max_length=MOST_TOKENS, description="Token ids.")
     model: str = Field(default="", description="A name from /v1/models. Default: the default chat model.")
     decode_special_tokens: bool = Field(default=True, description="Control tokens are written too.")
 

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from pydantic import AliasChoices, Field, JsonValue
+from pydantic import AliasChoices, ConfigDict, Field, JsonValue
 
 from duologue.errors import BadRequest
 from duologue.values.requests import ModelPreset
 from duologue.wire.fields.adapter_fields import MOST_ADAPTERS, MOST_SCALE, AdapterBody
+from duologue.wire.fields.field_schemas import exactly_one
 from duologue.wire.validation import Body, validate
 
 NAME = 300
@@ -53,6 +54,8 @@ class LoraLoadBody(Body):
 
 class SamplingSwitchBody(Body):
     """The sampling preset to use from now on: a file by its name, or its content."""
+
+    model_config = ConfigDict(json_schema_extra=exactly_one(preset="string", overrides="object"))
 
     preset: str | None = Field(default=None, max_length=NAME, description="A name of /v1/sampling/overrides.")
     overrides: dict[str, JsonValue] | None = Field(

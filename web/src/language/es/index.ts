@@ -1,3 +1,4 @@
+import { accounts } from "./settings/accounts";
 import { admin } from "./settings/admin";
 import { approvals } from "./chat/approvals";
 import { beside } from "./chat/beside";
@@ -29,4 +30,4 @@ import { voicePacks } from "./voice/voice_packs";
 import { welcome } from "./chat/welcome";
 import type { Catalogue } from "../catalogue";
 
-export const spanish: Catalogue = { palette, problems, shell, shelving, sidebar, capture, composer, offers, thread, approvals, beside, welcome, blocks, settings, modelChoice, models, connect, admin, general, usage, help, voice, callVideo, voiceButtons, voicePacks, ownVoices, faces, avatars, recordings };
+export const spanish: Catalogue = { accounts, palette, problems, shell, shelving, sidebar, capture, composer, offers, thread, approvals, beside, welcome, blocks, settings, modelChoice, models, connect, admin, general, usage, help, voice, callVideo, voiceButtons, voicePacks, ownVoices, faces, avatars, recordings };

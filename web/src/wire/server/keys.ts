@@ -31,7 +31,10 @@ export interface Key {
   /** The account's id. */
   readonly user: string;
   readonly prefix: string;
+  /** What its user calls it. */
+  readonly label: string;
   readonly created: number;
+  readonly expires: number;
   readonly last_used: number;
   readonly revoked: number;
   readonly limits: KeyLimits;
@@ -51,6 +54,12 @@ export interface NewKey extends Key {
   readonly role: Role;
 }
 
+export interface UserChanges {
+  readonly role?: Role;
+  readonly disabled?: boolean;
+  readonly new_name?: string;
+}
+
 export class KeyClient {
   readonly #fetch: Fetch;
 
@@ -62,9 +71,14 @@ export class KeyClient {
     return request(this.#fetch, "api/keys");
   }
 
-  /** Creates the user if needed. */
-  create(name: string, role: Role): Promise<Answer<NewKey>> {
-    return sendJson(this.#fetch, "POST", "api/keys", { name, role });
+  /** Creates the user if needed. `expires`: 0 for never. */
+  create(name: string, role: Role, label = "", expires = 0): Promise<Answer<NewKey>> {
+    return sendJson(this.#fetch, "POST", "api/keys", { name, role, label, expires });
+  }
+
+  /** Gives a key a new secret; its id, label and end stay. */
+  reset(id: string): Promise<Answer<NewKey>> {
+    return sendJson(this.#fetch, "POST", `api/keys/${encodeURIComponent(id)}/reset`);
   }
 
   limit(id: string, limits: KeyLimits): Promise<Answer<Key>> {
@@ -75,7 +89,12 @@ export class KeyClient {
     return sendJson(this.#fetch, "DELETE", `api/keys/${encodeURIComponent(id)}`);
   }
 
-  changeUser(name: string, changes: { readonly role?: Role; readonly disabled?: boolean }): Promise<Answer<Account>> {
+  changeUser(name: string, changes: UserChanges): Promise<Answer<Account>> {
     return sendJson(this.#fetch, "PATCH", `api/keys/users/${encodeURIComponent(name)}`, changes);
+  }
+
+  /** Ends the sign-ins of a user in every browser. */
+  signOut(name: string): Promise<Answer<{ readonly ended: number }>> {
+    return sendJson(this.#fetch, "DELETE", `api/keys/users/${encodeURIComponent(name)}/logins`);
   }
 }

@@ -16,6 +16,7 @@ import anyio
 import anyio.abc
 from msgspec import Struct
 
+from duologue import telemetry
 from duologue.errors import EngineFailed, ModelNotFound, Problem, QueueFull, Unavailable
 from duologue.gateway.models.loader import Loader, LoadRequest, Shortage
 from duologue.gateway.models.requested.load_rules import RemovableModel, Room, make_room
@@ -205,6 +206,9 @@ class InlineLoads:
     async def _unload(self, room: Room, model: str) -> None:
         for name in room.unload:
             log.info("%s is unloaded to make room for %s", name, model)
+            for status in self._pool.workers.values():
+                if status.model == name:
+                    telemetry.metrics().unload_begins(status.worker, "room")
             with suppress(ModelNotFound):  # an admin was faster
                 await self._loader.unload(name, drain=True)
 

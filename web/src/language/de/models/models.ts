@@ -28,7 +28,7 @@ export const models: ModelsWords = {
     large_cards: "für große Grafikkarten",
     much_memory: "für Rechner mit viel Arbeitsspeicher",
   },
-  groups: { well: "Läuft hier gut", slow: "Läuft hier langsam", not: "Zu groß für diesen Rechner", other: "Andere Modelle" },
+  groups: { well: "Läuft hier gut", slow: "Läuft hier langsam", not: "Passt derzeit nicht", other: "Andere Modelle" },
   abilities: { tools: "Tools", thinking: "Nachdenken", code: "Code", vision: "Bilder", sound: "Ton" },
   filter: "Modelle filtern",
   noMatch: "Keine passenden Modelle.",

@@ -7,7 +7,7 @@ const abilities: Record<string, string> = { tools: "tools", thinking: "thinking"
 const groups: Record<Group, string> = {
   well: "Runs well here",
   slow: "Runs slowly here",
-  not: "Too large for this machine",
+  not: "Does not fit right now",
   other: "Other models",
 };
 

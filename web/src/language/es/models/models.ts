@@ -28,7 +28,7 @@ export const models: ModelsWords = {
     large_cards: "para tarjetas gráficas grandes",
     much_memory: "para equipos con mucha memoria",
   },
-  groups: { well: "Funcionan bien aquí", slow: "Funcionan lento aquí", not: "Demasiado grandes para este equipo", other: "Otros modelos" },
+  groups: { well: "Funcionan bien aquí", slow: "Funcionan lento aquí", not: "Ahora mismo no caben", other: "Otros modelos" },
   abilities: { tools: "herramientas", thinking: "razonamiento", code: "código", vision: "imágenes", sound: "sonido" },
   filter: "Filtrar modelos",
   noMatch: "Ningún modelo coincide.",

@@ -29,7 +29,7 @@ export const models: ModelsWords = {
     large_cards: "pour les grandes cartes graphiques",
     much_memory: "pour les machines avec beaucoup de mémoire",
   },
-  groups: { well: "Tournent bien ici", slow: "Tournent lentement ici", not: "Trop gros pour cette machine", other: "Autres modèles" },
+  groups: { well: "Tournent bien ici", slow: "Tournent lentement ici", not: "Trop gros pour le moment", other: "Autres modèles" },
   abilities: { tools: "outils", thinking: "réflexion", code: "code", vision: "images", sound: "son" },
   filter: "Filtrer les modèles",
   noMatch: "Aucun modèle ne correspond.",

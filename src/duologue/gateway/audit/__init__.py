@@ -1,0 +1,1 @@
+"""The audit log: what admins did, when, and with which outcome."""

@@ -1,0 +1,249 @@
+"""A line of requests that is shared fairly between keys: start-time fair queueing over expected slot-seconds.
+
+Owns the order in which waiting requests of one model get slots; the scheduler asks for the first one, and says what it took. Without a
+clock. A share (a key) keeps its own requests first come, first served. Each share has a virtual time: the slot-seconds it has had, divided by its weight. The
+share that has had least is next; ties go to the request that came first, so a line with a single share is plain first come, first
+served. What a request will take is not known when it begins: the share is charged with the estimate then, and with the difference once the slot
+is free again. A share that comes back after a pause begins at the virtual time of the line, so nobody saves up a right to overtake.
+
+Bound: while a request is the first of its share, at most `overtakings + 3 * K` slots are given to others before it, where K is the most shares
+that wait in the meantime. So the k-th request of a share is overtaken at most k times that, whatever the weights and estimates are, and
+however many new shares come.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from heapq import heapify, heappop, heappush, heapreplace
+
+from duologue.gateway.scheduling.queueing.slots import QueueEntry
+
+OVERTAKINGS = 64
+"""Slots that others may get, besides twice the number of waiting shares, before the first request of a share is next in any case."""
+LEAST_WEIGHT = 0.01
+LEAST_COST = 0.001
+"""Slot-seconds of a request that takes next to none: even those are counted."""
+MOST_SHARES = 4096
+"""Shares that are remembered although nothing of them waits."""
+
+
+class Share:
+    """The requests of one key. `passed`: its virtual time; `since`: the slots that the line had given when its first request became
+    that; `stamp`: changes whenever `passed` or its first request do; `units` and `work`: the slots that it waits for, and their seconds."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.weight = 1.0
+        self.passed = 0.0
+        self.running = 0
+        self.since = 0
+        self.stamp = 0
+        self.units = 0
+        self.work = 0.0
+        self.entries: OrderedDict[str, QueueEntry] = OrderedDict()
+
+    @property
+    def first(self) -> QueueEntry:
+        return next(iter(self.entries.values()))
+
+
+class FairLine:
+    """The waiting requests of one model and one class. A request for several slots counts once for each of them."""
+
+    def __init__(self, overtakings: int = OVERTAKINGS) -> None:
+        self._overtakings = overtakings
+        self._shares: dict[str, Share] = {}
+        self._firsts: OrderedDict[str, Share] = OrderedDict()
+        """The shares that wait, the one first whose first request has been that for the longest time."""
+        self._heap: list[tuple[float, int, int, Share]] = []
+        self._given = 0
+        self._running = 0
+        self._now = 0.0
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def shares(self) -> int:
+        """How many shares wait."""
+        return len(self._firsts)
+
+    def add(self, entry: QueueEntry) -> None:
+        """A request joins the end of its share's line."""
+        if (share := self._shares.get(entry.share)) is None:
+            self._forget_shares()
+            share = self._shares[entry.share] = Share(entry.share)
+        share.weight = max(LEAST_WEIGHT, entry.weight)
+        if not share.entries:
+            share.passed = max(share.passed, self._now)
+            share.since = self._given
+            self._firsts[share.name] = share
+        share.entries[entry.ticket] = entry
+        share.units += entry.left
+        share.work += entry.left * entry.cost
+        self._count += 1
+        if len(share.entries) == 1:
+            self._push(share)
+
+    def remove(self, entry: QueueEntry) -> None:
+        """A request leaves, or waits no longer here but for a worker that is kept for it: `take` still charges its share then."""
+        share = self._shares[entry.share]
+        was_first = share.first is entry
+        self._drop(share, entry)
+        share.units -= entry.left
+        share.work -= entry.left * entry.cost
+        if was_first and share.entries:
+            share.since = self._given
+            self._firsts.move_to_end(share.name)
+            self._push(share)
+
+    def first(self) -> QueueEntry | None:
+        """The request that is next; None if none waits."""
+        if not self._firsts:
+            return None
+        if (due := self.due()) is not None:
+            return due
+        while self._heap[0][2] != self._heap[0][3].stamp or not self._heap[0][3].entries:
+            heappop(self._heap)
+        return self._heap[0][3].first
+
+    def due(self) -> QueueEntry | None:
+        """The request that has been overtaken as often as is allowed, and is next whatever its share has had."""
+        longest = next(iter(self._firsts.values()), None)
+        if longest is None or self._given - longest.since < self._overtakings + 2 * len(self._firsts):
+            return None
+        return longest.first
+
+    def take(self, entry: QueueEntry, slots: int = 1) -> None:
+        """The request got slots: one, or all of a worker where it needs that, which is its last step then."""
+        share = self._shares.setdefault(entry.share, Share(entry.share))
+        waits = entry.ticket in share.entries  # otherwise it was set aside
+        units = entry.left if entry.whole else 1
+        self._given += 1
+        self._running += slots
+        share.running += slots
+        self._now = max(self._now, share.passed)
+        share.passed += slots * max(LEAST_COST, entry.cost) / share.weight
+        if waits:
+            share.units -= units
+            share.work -= units * entry.cost
+        entry.left -= units
+        if waits and entry.left <= 0:
+            self._drop(share, entry)
+        if share.entries:
+            share.since = self._given
+            self._firsts.move_to_end(share.name)
+            self._push(share)
+
+    def settle(self, share_name: str, expected: float, seconds: float) -> None:
+        """A slot came back that its share was charged `expected` seconds for, and had for `seconds`."""
+        self._running -= 1
+        if (share := self._shares.get(share_name)) is None:
+            return
+        share.running -= 1
+        share.passed += (max(LEAST_COST, seconds) - max(LEAST_COST, expected)) / share.weight
+        if share.entries:
+            self._push(share)
+        if not self._firsts and self._running <= 0:
+            # Nothing waits and nothing runs: whatever was owed before counts no more.
+            self._shares.clear()
+            self._heap.clear()
+            self._now = 0.0
+
+    def overtake(self) -> None:
+        """A request that is not of this line took a slot that could have been one of it."""
+        self._given += 1
+
+    def in_order(self, most: int | None = None) -> Iterator[QueueEntry]:
+        """The requests in the order in which they would get slots if nothing else came: once for each slot that they wait for. At most
+        so many."""
+        left = self._total() if most is None else most
+        due = self.due()
+        line = [
+            (
+                share.passed if due is None or share.first is not due else float("-inf"),
+                share.first.number,
+                share,
+            )
+            for share in self._firsts.values()
+        ]
+        if len(line) == 1:
+            yield from _units(line[0][2], left)
+            return
+        heapify(line)
+        begun: dict[str, tuple[QueueEntry, Iterator[QueueEntry]]] = {}
+        """Of the shares that were reached, the next request and those after it."""
+        while line and left > 0:
+            passed, _, share = line[0]
+            if share.name in begun:
+                entry, rest = begun[share.name]
+            else:
+                rest = _units(share, left)
+                entry = next(rest)
+            yield entry
+            left -= 1
+            if (following := next(rest, None)) is None:
+                heappop(line)
+                continue
+            begun[share.name] = following, rest
+            passed = max(passed, share.passed) + max(LEAST_COST, entry.cost) / share.weight
+            heapreplace(line, (passed, following.number, share))
+
+    def before(self, entry: QueueEntry) -> tuple[int, float]:
+        """About how many slots are given before the last request of its share gets one, and for how many seconds each: without walking the line."""
+        own = self._shares[entry.share]
+        # What its share has before it, and what the others get until the share has had that.
+        seconds = own.work - entry.left * entry.cost
+        count = own.units - entry.left
+        until = own.passed + seconds / own.weight
+        for share in self._firsts.values():
+            if share is own or share.passed > until:
+                continue
+            fair = (until - share.passed) * share.weight
+            mean = share.work / share.units if share.units else 0.0
+            part = min(share.work, fair + mean)
+            count += share.units if mean <= 0 else min(share.units, int(part / mean + 0.001))
+            seconds += part
+        return count, seconds
+
+    @property
+    def work(self) -> float:
+        """The slot-seconds that all of it is expected to take."""
+        return sum(share.work for share in self._firsts.values())
+
+    def _total(self) -> int:
+        return sum(share.units for share in self._firsts.values())
+
+    def _drop(self, share: Share, entry: QueueEntry) -> None:
+        del share.entries[entry.ticket]
+        self._count -= 1
+        if not share.entries:
+            del self._firsts[share.name]
+
+    def _push(self, share: Share) -> None:
+        share.stamp += 1
+        if share.entries:
+            heappush(self._heap, (share.passed, share.first.number, share.stamp, share))
+        if len(self._heap) > 64 + 4 * len(self._firsts):
+            self._heap = [item for item in self._heap if item[2] == item[3].stamp and item[3].entries]
+            heapify(self._heap)
+
+    def _forget_shares(self) -> None:
+        """Forget shares that would begin at the line's virtual time anyway; when there are too many, all that are idle."""
+        if len(self._shares) < 64 + 2 * len(self._firsts):
+            return
+        every = len(self._shares) >= MOST_SHARES
+        for share in list(self._shares.values()):
+            if not share.entries and share.running <= 0 and (every or share.passed <= self._now):
+                del self._shares[share.name]
+
+
+def _units(share: Share, most: int) -> Iterator[QueueEntry]:
+    for entry in share.entries.values():
+        for _ in range(entry.left if not entry.whole else 1):
+            if most <= 0:
+                return
+            most -= 1
+            yield entry

@@ -1,0 +1,138 @@
+"""The slots of workers, and which of them serves a request best. Used by the scheduler alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Set
+from typing import Literal
+
+from msgspec import Struct
+
+from duologue.gateway.scheduling.eta import Job, SlotProgress
+
+Chain = tuple[bytes, ...]
+"""Digests of a conversation's prefixes: item i stands for its first i + 1 messages."""
+
+EVERY_SLOT = 1_000_000
+"""The `need` of a request that takes one worker whole, however many slots that has."""
+
+SlotsState = Literal["starting", "ready", "draining", "failed"]
+NEVER = float("-inf")
+
+
+class Slot(Struct):
+    """A place for one running generation. `chain` and `opening`: what its cache holds, the messages and what precedes them;
+    `used`: when it was last released, long ago for one whose cache nobody will ask for."""
+
+    ticket: str | None = None
+    kind: str = ""
+    since: float = 0.0
+    ahead: bool = False
+    behind: bool = False
+    whole: bool = False
+    """Lent together with every other slot of its worker."""
+    chain: Chain = ()
+    opening: bytes = b""
+    used: float = NEVER
+    job: Job = Job()
+    progress: SlotProgress = SlotProgress()
+    share: str = ""
+    cost: float = 0.0
+    """The seconds that its share was charged in advance."""
+
+
+class WorkerSlots(Struct):
+    """The slots of one worker. `since`: when it began to start; `expected`: how many slots it had when it was last ready."""
+
+    model: str
+    state: SlotsState
+    slots: list[Slot]
+    detail: str = ""
+    since: float = 0.0
+    expected: int = 1
+
+
+class QueueEntry(Struct):
+    """A waiting request. `left`: the slots that it still waits for; `cost`: the seconds that each is expected to be in use."""
+
+    ticket: str
+    model: str
+    need: int
+    kind: str
+    chain: Chain
+    since: float
+    ahead: bool = False
+    opening: bytes = b""
+    behind: bool = False
+    kept: str = ""
+    """The worker that is kept for it, where it needs a whole one."""
+    reported: int = 0
+    """The last position that was sent; 0 before the first."""
+    share: str = ""
+    weight: float = 1.0
+    number: int = 0
+    """Grows with each request: what came earlier has a lower one."""
+    left: int = 1
+    cost: float = 0.0
+    job: Job = Job()
+    begun: bool = False
+    """It has some of its slots already, and waits only for further ones."""
+
+    @property
+    def whole(self) -> bool:
+        return self.need >= EVERY_SLOT
+
+
+def reusable_messages(cached: Chain, requested: Chain) -> int:
+    """How many messages of a slot's cache serve the request; 0 unless they are more than half of what it holds.
+
+    A shared system prompt alone must not overwrite another conversation's cache while a different slot is free.
+    """
+    count = 0
+    for left, right in zip(cached, requested, strict=False):
+        if left != right:
+            break
+        count += 1
+    return count if 2 * count > len(cached) else 0
+
+
+def cache_score(slot: Slot, entry: QueueEntry) -> float:
+    """How much of a slot's cache serves the request: messages, or 0.5 for an equal opening (tools, system text) in a slot that
+    holds no messages."""
+    same_opening = not slot.chain and bool(entry.opening) and slot.opening == entry.opening
+    return reusable_messages(slot.chain, entry.chain) or (0.5 if same_opening else 0)
+
+
+def best_slots(
+    workers: Iterable[tuple[str, WorkerSlots]], entry: QueueEntry, kept: Set[str]
+) -> tuple[str, tuple[int, ...]] | None:
+    """The worker and its slot, or for a request that needs a whole worker its slots, whose caches serve the request best; then the longest
+    unused. Not of the workers `kept` for others. None if there is none."""
+    best: tuple[tuple[float, int, float], str, tuple[int, ...]] | None = None
+    for name, worker in workers:
+        if name in kept:
+            continue
+        free = [
+            (-cache_score(slot, entry), slot.used, number)
+            for number, slot in enumerate(worker.slots)
+            if slot.ticket is None
+        ]
+        if not free or (entry.whole and len(free) < len(worker.slots)):
+            continue
+        first = min(free)
+        score = (-first[0], len(free), -first[1])
+        if best is None or score > best[0]:
+            taken = sorted(free) if entry.whole else [first]
+            best = (score, name, tuple(number for _, _, number in taken))
+    return None if best is None else best[1:]
+
+
+def lend(slots: Sequence[Slot], numbers: Iterable[int], entry: QueueEntry, at: float) -> None:
+    """Mark these slots as lent to the request."""
+    for number in numbers:
+        slot = slots[number]
+        known = reusable_messages(slot.chain, entry.chain) / len(entry.chain) if entry.chain else 0.0
+        slot.ticket, slot.kind, slot.since, slot.chain = entry.ticket, entry.kind, at, entry.chain
+        slot.ahead, slot.behind, slot.opening = entry.ahead, entry.behind, entry.opening
+        slot.whole, slot.share, slot.cost = entry.whole, entry.share, entry.cost
+        slot.job = entry.job.without(known)
+        slot.progress = SlotProgress(since=at)
