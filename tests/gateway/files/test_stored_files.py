@@ -12,8 +12,9 @@ import pytest
 from tests.support.store_fixtures import Clock, clock, memory
 
 from duologue.config.sections.batches import FileSettings
-from duologue.errors import NotFound, Problem, TooLarge, Unavailable
+from duologue.errors import Busy, NotFound, Problem, TooLarge, Unavailable
 from duologue.gateway.files.stored_files import DAY_MS, StoredFiles
+from duologue.gateway.middleware.byte_ledger import ByteLedger, counted_by
 from duologue.store.batches.file_rows import FileRows
 from duologue.store.database import Database
 from duologue.values.batches.stored_batch import FilePurpose, StoredFile
@@ -77,6 +78,17 @@ async def test_a_file_is_its_owners_alone(opened):
             await files.read("ada", file.id, 9)
         await files.delete("ada", file.id)
         assert on_disk(files) == []
+
+
+async def test_a_file_that_a_request_reads_counts_for_what_its_user_has_in_flight(opened):
+    ledger = ByteLedger(15)
+    async with opened() as files:
+        file = await kept(files, b"some words")
+        with counted_by(ledger.open("ada")):
+            await files.read("ada", file.id, 100)
+            assert ledger.held("ada") == 10
+            with pytest.raises(Busy):
+                await files.read("ada", file.id, 100)
 
 
 async def test_nothing_stays_of_a_file_that_was_not_kept(opened):

@@ -22,6 +22,7 @@ from msgspec import Struct
 from duologue.config.sections.batches import FileSettings
 from duologue.conversations.files.folder_access import in_folder
 from duologue.errors import NotFound, Problem, TooLarge, Unavailable
+from duologue.gateway.middleware import byte_ledger
 from duologue.threads import disk_cleanup, disk_io
 from duologue.values.batches.stored_batch import FilePurpose, StoredFile
 
@@ -182,12 +183,14 @@ class StoredFiles:
         return await self.rows.get(user, id)
 
     async def read(self, user: str, id: str, most: int) -> tuple[str, bytes]:
-        """The name and the bytes of a file. Raises NotFound, and TooLarge for one of more than `most` bytes."""
+        """The name and the bytes of a file, which count for what its user has in flight. Raises NotFound, TooLarge for one of more than `most`
+        bytes, and Busy."""
         file = await self.get(user, id)
         if file.size > most:
             raise TooLarge(
                 "The stored files of one request may have limits.body_mb together, as if they were in it; this one is too large."
             )
+        byte_ledger.count(file.size)
         return file.name, await self._do(self.path(id).read_bytes)
 
     async def pieces(self, file: StoredFile) -> AsyncIterator[bytes]:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from duologue.errors import BadRequest, NotFound, TooLarge, Unavailable
+from duologue.gateway.middleware import byte_ledger
 from duologue.request_parsing import parsing
 from duologue.store.responses.response_record import ItemSide, StoredItem
 from duologue.wire import media_parts
@@ -70,8 +71,8 @@ class ItemStorage:
         return tuple(kept)
 
     async def with_media(self, user: str, items: Sequence[StoredItem]) -> list[dict[str, Any]]:
-        """Stored items with their media, as a client sent them. Raises TooLarge where they have more bytes than a request may, NotFound for a
-        file that is gone."""
+        """Stored items with their media, as a client sent them. These count for what their user has in flight. Raises TooLarge where they
+        have more bytes than a request may, NotFound for a file that is gone, Busy."""
         left = self._most
         full = []
         for stored in items:
@@ -84,6 +85,7 @@ class ItemStorage:
                         f"The pictures and files of the earlier turns have more than {self._most // MEGABYTE} MB together "
                         "(setting limits.body_mb). Begin anew with those that matter."
                     )
+                byte_ledger.count(base64_size(blob.size))
                 data = await self._files().read(hash)
                 text = await parsing(len(data), media_parts.to_base64, data, user=user)
                 media[part, field] = prefix + text
@@ -131,6 +133,11 @@ class ItemStorage:
         if self._blobs is None:
             raise Unavailable("The server is starting. Try again in a moment.")
         return self._blobs
+
+
+def base64_size(size: int) -> int:
+    """The characters of so many bytes in base64."""
+    return 4 * ((size + 2) // 3)
 
 
 def output_items(output: Sequence[dict[str, Any]]) -> tuple[StoredItem, ...]:
