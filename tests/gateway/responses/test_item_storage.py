@@ -43,7 +43,7 @@ async def test_addresses_are_not_fetched_to_be_stored(bench: Bench) -> None:
 
 
 async def test_the_media_of_a_chain_are_bounded(bench: Bench) -> None:
-    storage = ItemStorage(0)
+    storage = ItemStorage(0, 100)
     storage.use(bench.store, bench.blobs)
     kept = await storage.keep("ann", [item()])
     with pytest.raises(TooLarge):
@@ -85,7 +85,7 @@ async def test_references_keep_their_place(bench: Bench) -> None:
 
 def test_before_the_database_is_there_nothing_is_stored() -> None:
     with pytest.raises(Unavailable):
-        _ = ItemStorage(1).responses
+        _ = ItemStorage(1, 100).responses
     with pytest.raises(Unavailable):
-        _ = ItemStorage(1).conversations
+        _ = ItemStorage(1, 100).conversations
     assert output_items([{"id": "a"}])[0].side == "output"

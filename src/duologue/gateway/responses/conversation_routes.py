@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from duologue.config.settings import LimitSettings
 from duologue.gateway.responses.item_storage import ItemStorage
-from duologue.gateway.responses.response_routes import PAGES, includes_images, items_page
+from duologue.gateway.responses.response_routes import PAGES, asked_page, includes_images
 from duologue.gateway.responses.service import ResponseService
 from duologue.http.json_api import answer, body_of, user_of
 from duologue.http.openapi import documented
@@ -95,8 +95,9 @@ def _add_item_routes(routes: APIRouter, service: ResponseService, limits: LimitS
     )
     async def list_items(request: Request, id: str) -> Response:
         user = user_of(request)
-        items = await storage.conversations.items(user, id)
-        return items_page(request, await storage.shown(user, items, with_images=includes_images(request)))
+        items, more = await storage.conversations.page(user, id, asked_page(request), storage.bounds)
+        shown = await storage.shown(user, items, with_images=includes_images(request))
+        return answer(item_list(shown, more=more))
 
     @routes.get(
         "/{id}/items/{item}", openapi_extra=_described("The item"), summary="Read an item of a conversation"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from duologue.errors import BadRequest, NotFound, TooLarge, Unavailable
 from duologue.gateway.middleware import byte_ledger
 from duologue.request_parsing import parsing
-from duologue.store.responses.response_record import ItemSide, StoredItem
+from duologue.store.responses.response_record import ItemBounds, ItemSide, StoredItem
 from duologue.wire import media_parts
 from duologue.wire.responses.item_bodies import AnyItem, ReferenceItem, stored_items
 from duologue.wire.responses.item_records import (
@@ -33,10 +33,13 @@ MEGABYTE = 2**20
 
 
 class ItemStorage:
-    """Empty until `use`: the database opens after the routes exist. `most_mb`: of the media of one chain."""
+    """Empty until `use`: the database opens after the routes exist. `most_mb`: of the media of one chain, and of its items; `most_items`:
+    of one chain."""
 
-    def __init__(self, most_mb: int) -> None:
+    def __init__(self, most_mb: int, most_items: int) -> None:
         self._most = most_mb * MEGABYTE
+        self.bounds = ItemBounds(most_items, self._most)
+        """What is read at a time: as much as a request could have sent."""
         self._store: Store | None = None
         self._blobs: Blobs | None = None
 
@@ -108,7 +111,7 @@ class ItemStorage:
         ids = [item.id for item in items if isinstance(item, ReferenceItem)]
         if not ids:
             return list(items)
-        found = await self.responses.items_by_id(user, ids)
+        found = await self.responses.items_by_id(user, ids, self.bounds)
         full = await self.with_media(user, [StoredItem(id, item) for id, item in found.items()])
         known = dict(zip(found, stored_items(full), strict=True))
         resolved: list[AnyItem] = []

@@ -62,7 +62,7 @@ class ResponseService:
     ) -> None:
         self._settings = settings
         self.clock = clock
-        self.storage = ItemStorage(limits.body_mb)
+        self.storage = ItemStorage(limits.body_mb, limits.messages)
         self.preparation = ResponsePreparation(pipeline, self.storage, references, limits, settings, count)
         self._writer = ResponseWriter(pipeline, self._keep, clock)
         self._background = BackgroundResponses(

@@ -11,8 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from duologue.errors import NotFound, TooLarge
 from duologue.store.database import Database
-from duologue.store.responses.item_rows import add_items, items_of, read_items
-from duologue.store.responses.response_record import ApiConversation, StoredItem
+from duologue.store.responses.item_rows import add_items, items_of, read_items, read_page
+from duologue.store.responses.response_record import ApiConversation, ItemBounds, ItemPage, StoredItem
 from duologue.store.schema.response_tables import response_conversations, response_items
 from duologue.store.schema.rows import json
 
@@ -79,18 +79,29 @@ class ApiConversationRows:
         async with self._database.reading() as connection:
             await _check_room(connection, user, most_bytes)
 
-    async def items(self, user: str, id: str) -> list[StoredItem]:
-        """Its items, in order. Raises NotFound."""
+    async def items(self, user: str, id: str, most: ItemBounds | None = None) -> list[StoredItem]:
+        """Its items, in order. Raises NotFound, TooLarge without reading them where there are more than `most`."""
         async with self._database.reading() as connection:
             await self._get(connection, user, id)
-            return await read_items(connection, items_of(user, conversation=id))
+            return await read_items(connection, items_of(user, conversation=id), most)
+
+    async def page(
+        self, user: str, id: str, page: ItemPage, most: ItemBounds
+    ) -> tuple[list[StoredItem], bool]:
+        """A page of its items, and whether there are more. Raises NotFound, TooLarge."""
+        async with self._database.reading() as connection:
+            await self._get(connection, user, id)
+            return await read_page(connection, items_of(user, conversation=id), page, most)
 
     async def item(self, user: str, id: str, item: str) -> StoredItem:
         """One of its items. Raises NotFound for either."""
-        found = next((stored for stored in await self.items(user, id) if stored.id == item), None)
-        if found is None:
+        async with self._database.reading() as connection:
+            await self._get(connection, user, id)
+            these = items_of(user, conversation=id).where(response_items.c.id == item).limit(1)
+            found = await read_items(connection, these)
+        if not found:
             raise _missing_item(item)
-        return found
+        return found[0]
 
     async def delete_item(self, user: str, id: str, item: str) -> ApiConversation:
         """Remove an item. Raises NotFound for either."""
