@@ -66,7 +66,8 @@ async def test_a_file_is_its_owners_alone(opened):
         assert (file.name, file.size, file.expires) == ("notes.txt", 10, 0)
         assert files.path(file.id).stat().st_mode & 0o777 == 0o600
         assert await files.read("ada", file.id, 100) == ("notes.txt", b"some words")
-        assert [piece async for piece in files.pieces(file)] == [b"some words"]
+        async with files.opened(file) as pieces:
+            assert [piece async for piece in pieces] == [b"some words"]
         for reach in (
             files.get("ben", file.id),
             files.read("ben", file.id, 100),
@@ -122,6 +123,31 @@ async def test_two_files_that_arrive_together_share_the_room(opened):
         with pytest.raises(TooLarge):
             await kept(files, bytes(600))
         await files.keep("ada", first, purpose="vision", name="a")
+
+
+async def test_two_files_that_arrive_together_are_no_more_than_one_user_may_have(opened):
+    async with opened(per_user=2) as files:
+        await kept(files)
+        async with files.receiving("ada", chunks(b"a")) as first:
+            with pytest.raises(TooLarge, match=r"files\.per_user"):
+                await kept(files)
+            await kept(files, user="ben")
+            await files.keep("ada", first, purpose="vision", name="a")
+        assert await files.rows.count("ada") == 2
+    async with opened(per_user=3) as files:
+        with pytest.raises(RuntimeError):
+            async with files.receiving("ada", chunks(b"a")):
+                raise RuntimeError("the upload broke off")
+        await kept(files)  # what broke off does not count
+
+
+async def test_a_file_that_lost_bytes_is_not_given_out_as_whole(opened):
+    async with opened() as files:
+        file = await kept(files, b"some words")
+        files.path(file.id).write_bytes(b"some")
+        with pytest.raises(Unavailable, match="4 of its 10 bytes"):
+            async with files.opened(file):
+                pass
 
 
 async def test_files_of_batches_are_deleted_after_a_while_and_others_when_they_say(opened, clock):
