@@ -31,6 +31,7 @@ from duologue.gateway.apps import app_routes
 from duologue.gateway.apps.app_registry import AppRegistry
 from duologue.gateway.apps.modes import Abilities
 from duologue.gateway.auth import key_routes, middleware, sessions
+from duologue.gateway.auth.background_work import BackgroundWork
 from duologue.gateway.auth.guessing import GuessGuard
 from duologue.gateway.auth.keys import Keys, read_key, wall_clock
 from duologue.gateway.avatars import avatar_routes, clip_routes
@@ -69,8 +70,7 @@ from duologue.gateway.presets import preset_routes
 from duologue.gateway.presets.voice_samples import VoiceSamples
 from duologue.gateway.recordings import recording_routes
 from duologue.gateway.recordings.service import RecordingService
-from duologue.gateway.responses import conversation_routes, response_routes
-from duologue.gateway.responses.service import ResponseService
+from duologue.gateway.responses.response_api import response_api
 from duologue.gateway.scheduling.eta import BASES, Estimator
 from duologue.gateway.scheduling.generate import Generator
 from duologue.gateway.scheduling.pool import Pool
@@ -131,6 +131,7 @@ class Gateway:
         self._restarts = restarts or GatewayRestarts()
         self.keys = Keys(read_key(_key(settings), settings.key_file), always=is_remote)
         self.guessing = GuessGuard()
+        self.background_work = BackgroundWork(self.keys)
         self.ledger = ByteLedger(settings.limits.in_flight_mb * MEGABYTE)
         self.static_page = StaticPage(FOLDER if settings.ui.enabled else None)
         self.startup_messages = StartupMessages(settings, announce)
@@ -317,10 +318,17 @@ class Gateway:
         completions = chat_completions.router(self.generate, self.models, self.requested_models, **shared)
         texts = text_completions.router(self.generate, self.requested_models, settings.limits)
         vectors = embedding_routes.router(self.embeddings, self.requested_models, settings.limits)
-        responses = self._response_routes(references)
+        self.responses, responses = response_api(
+            settings,
+            ReplyPipeline(self.generate, speech),
+            references,
+            self.requested_models,
+            count=self.generate.counting(self.pool.count),
+            allowed=self.background_work.allowed,
+        )
         executor, folder = LineExecutor.of(completions, texts, vectors, *responses), settings.data / "batches"
         self.batches = BatchService(
-            settings.batches, folder, self.files, executor, role_of=self.keys.role, now=wall_clock
+            settings.batches, folder, self.files, executor, access=self.background_work, now=wall_clock
         )
         return (
             audio.router(speech, limits=settings.limits, models=self.models.cards),
@@ -331,20 +339,6 @@ class Gateway:
             batch_routes.router(self.batches),
             *responses,
         )
-
-    def _response_routes(self, references: MediaReferences) -> tuple[APIRouter, ...]:
-        """OpenAI's Responses and Conversations APIs."""
-        limits = self.settings.limits
-        self.responses = ResponseService(
-            ReplyPipeline(self.generate, self.speech),
-            references,
-            limits=limits,
-            settings=self.settings.responses,
-            count=self.generate.counting(self.pool.count),
-            clock=time.time,
-        )
-        responses = response_routes.router(self.responses, self.requested_models, limits)
-        return responses, conversation_routes.router(self.responses, limits)
 
     def _application(self) -> FastAPI:
         settings, keys, page = self.settings, self.keys, self.static_page
@@ -469,12 +463,14 @@ class Gateway:
                     has_waiting_requests=lambda: self.pool.scheduler.someone_waits,
                     model_ready=self._settle,
                     hears=lambda: self.speech.hears,
+                    watched=lambda user, end: self.background_work.watched(user, "", end),
                 )
             )
             await self.apps.use(self.service.stores.durable.server_settings)
             await self.model_service.remember(self.service.stores.durable.remembered_loads)
             await tasks.start(self.recordings.run, self.service.stores.durable.recordings)
             tasks.start_soon(self._repeat_loads)
+            await tasks.start(self.background_work.run)
             await self.keys.use(Users(self.service.stores.durable.database, wall_clock))
             self.library.use(self.service.stores.durable.custom_voices)
             await tasks.start(self.clips.run)

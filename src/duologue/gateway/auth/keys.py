@@ -177,6 +177,15 @@ class Keys:
         account = self.account(user)
         return None if account is None else account.role
 
+    def accepts(self, user: str, key: str) -> bool:
+        """Whether work that this user began with the key of this id may go on; "" is a login, or a server without keys."""
+        if self.required and self.role(user) is None:
+            return False
+        if not self.required or key in ("", caller.KEY_OF_SETTINGS):
+            return True
+        known = self._register.keys.values() if self._register else ()
+        return any(each.id == key for each in known)
+
     async def note_used(self) -> None:
         """Write the last uses of keys to the database; called now and then and when the server stops."""
         if self._users is None or not self._used:

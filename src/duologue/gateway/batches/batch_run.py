@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
+from contextlib import AbstractContextManager, aclosing
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,7 +18,7 @@ import anyio.abc
 from msgspec.structs import replace
 
 from duologue.config.sections.batches import BatchSettings
-from duologue.errors import NotFound, Problem
+from duologue.errors import AccessRevoked, NotFound, Problem
 from duologue.fair_lane import FairLane
 from duologue.gateway.batches.line_executor import LineExecutor
 from duologue.gateway.batches.line_reader import InputLine, read_lines
@@ -45,16 +45,23 @@ EXPIRED = "This request could not be carried out before the batch's time was ove
 FULL = "Your stored files take all the space they may (setting files.user_gb), so this request was not carried out."
 OUTCOMES: tuple[BatchStatus, ...] = ("failed", "expired", "completed")
 """What a batch becomes once its results are stored; one without any of these was cancelled."""
-NO_KEY = "The user of this batch has no valid key any more."
 
 
 class SaveBatch(Protocol):
     async def save(self, batch: StoredBatch) -> None: ...
 
 
+class Access(Protocol):
+    """Who may have a batch go on. `role`: what a user may do, None for one who may do nothing any more; `allowed`: a context that is
+    cancelled when the key that made the batch is revoked or its user disabled, and raises AccessRevoked then."""
+
+    def role(self, user: str) -> str | None: ...
+
+    def allowed(self, user: str, key: str) -> AbstractContextManager[None]: ...
+
+
 class BatchRun:
-    """`lane`: the places of all requests of batches; `role_of` says what a user may do, None for one who may do nothing any more;
-    `now` gives milliseconds since 1970."""
+    """`lane`: the places of all requests of batches; `now` gives milliseconds since 1970."""
 
     def __init__(
         self,
@@ -66,18 +73,19 @@ class BatchRun:
         executor: LineExecutor,
         lane: FairLane,
         *,
-        role_of: Callable[[str], str | None],
+        access: Access,
         now: Callable[[], int],
     ) -> None:
         self.batch = batch
         self._settings, self._rows, self._files, self._results = settings, rows, files, results
-        self._executor, self._lane, self._role_of, self._now = executor, lane, role_of, now
+        self._executor, self._lane, self._access, self._now = executor, lane, access, now
         self._scope: anyio.CancelScope | None = None
         self._done = ResultProgress(set())
         self._held = 0
         self._saved = now()
         self._expired = False
         self._failure: Problem | None = None
+        self._revoked: AccessRevoked | None = None
 
     async def run(self) -> None:
         """Run the batch to its end. Raises Problem where the disk or the database fails: it can be run again."""
@@ -143,16 +151,23 @@ class BatchRun:
         self._count()
         left = (self.batch.expires - self._now()) / 1000
         with anyio.CancelScope(deadline=anyio.current_time() + left) as self._scope:
-            if self.batch.status == "in_progress":  # it may have been cancelled meanwhile
-                async with aclosing(self._requests()) as requests, anyio.create_task_group() as tasks:
-                    async for request in requests:
-                        if self._failure is not None or self._role_of(self.batch.user) is None:
-                            break
-                        await tasks.start(self._answer, request)
+            try:
+                with self._access.allowed(self.batch.user, self.batch.key):
+                    if self.batch.status == "in_progress":  # it may have been cancelled meanwhile
+                        await self._answer_all()
+            except AccessRevoked as revoked:
+                self._revoked = revoked
         if self._failure is not None:
             raise self._failure
         if self.batch.status == "in_progress" and self._scope.cancelled_caught:
             await self._expire()
+
+    async def _answer_all(self) -> None:
+        async with aclosing(self._requests()) as requests, anyio.create_task_group() as tasks:
+            async for request in requests:
+                if self._failure is not None:
+                    break
+                await tasks.start(self._answer, request)
 
     async def _answer(
         self,
@@ -167,9 +182,9 @@ class BatchRun:
                 task_status.started()
                 told = True
                 id = f"batch_req_{secrets.token_hex(12)}"
-                role = self._role_of(user)
+                role = self._access.role(user)
                 if role is None:
-                    return
+                    return  # the batch is about to end
                 if await self._files.is_full(user):
                     await self._keep(request, unanswered(id, request.custom_id, "storage_full", FULL))
                     return
@@ -233,8 +248,9 @@ class BatchRun:
             if self._expired:
                 outcome = "expired"
             elif counts.completed + counts.failed < counts.total:
+                revoked = self._revoked or AccessRevoked()
                 outcome = "failed"
-                self.batch = replace(self.batch, errors=(LineError("unauthorized", NO_KEY),))
+                self.batch = replace(self.batch, errors=(LineError(revoked.code, revoked.message),))
             # The outcome is in the times from now on, so that it is the same after a restart, and nobody cancels it any more.
             self._enter("finalizing", outcome)
             await self._name_results()

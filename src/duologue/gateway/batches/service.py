@@ -17,10 +17,11 @@ import anyio
 import anyio.abc
 from msgspec.structs import replace
 
+from duologue import caller
 from duologue.config.sections.batches import BatchSettings
 from duologue.errors import BadRequest, Busy, NotFound, Problem, Unavailable, Unsupported
 from duologue.fair_lane import FairLane
-from duologue.gateway.batches.batch_run import BatchRun
+from duologue.gateway.batches.batch_run import Access, BatchRun
 from duologue.gateway.batches.line_executor import LineExecutor
 from duologue.gateway.batches.result_files import ResultFiles
 from duologue.gateway.files.stored_files import StoredFiles
@@ -52,8 +53,8 @@ async def _at_once() -> None:
 
 
 class BatchService:
-    """`run` serves until cancelled; before that there are no batches. `role_of` says what a user may do, None for one who may do nothing
-    any more; `now` gives milliseconds since 1970."""
+    """`run` serves until cancelled; before that there are no batches. `access` says who may have one go on; `now` gives milliseconds since
+    1970."""
 
     def __init__(
         self,
@@ -62,12 +63,12 @@ class BatchService:
         files: StoredFiles,
         executor: LineExecutor,
         *,
-        role_of: Callable[[str], str | None],
+        access: Access,
         now: Callable[[], int],
         again: float = AGAIN_S,
     ) -> None:
         self._settings, self._folder, self._files, self._executor = settings, folder, files, executor
-        self._role_of, self._now, self._again = role_of, now, again
+        self._access, self._now, self._again = access, now, again
         self._lane = FairLane(settings.requests, patience=None)
         self._rows: BatchRows | None = None
         self._waiting: dict[str, StoredBatch] = {}
@@ -138,7 +139,7 @@ class BatchService:
             ResultFiles(self._folder / batch.id),
             self._executor,
             self._lane,
-            role_of=self._role_of,
+            access=self._access,
             now=self._now,
         )
 
@@ -209,6 +210,7 @@ class BatchService:
             now + WINDOW_MS,
             metadata=dict(body.metadata),
             keep_seconds=body.output_expires_after.seconds if body.output_expires_after else 0,
+            key=caller.key_id.get(),
         )
         # Counted before its row is there: others are made meanwhile.
         self._adding[user] += 1

@@ -20,7 +20,9 @@ from duologue.gateway.media.references import MediaReferences
 from duologue.gateway.responses.background import (
     RESTARTED,
     RESTARTED_SENTENCE,
+    Allowed,
     BackgroundResponses,
+    anyone,
     stored_response,
 )
 from duologue.gateway.responses.item_storage import MEGABYTE, ItemStorage, output_items
@@ -47,7 +49,7 @@ FindAsked = Callable[[], Awaitable[AskedResponse]]
 
 
 class ResponseService:
-    """`count` counts the tokens of a prompt, `clock` gives seconds since 1970. `run` serves until cancelled; before that nothing can be
+    """`count` counts the tokens of a prompt, `clock` gives seconds since 1970, `allowed` is that of `BackgroundResponses`. `run` serves until cancelled; before that nothing can be
     stored."""
 
     def __init__(
@@ -59,6 +61,7 @@ class ResponseService:
         settings: ResponseSettings,
         count: CountTokens,
         clock: Callable[[], float],
+        allowed: Allowed = anyone,
     ) -> None:
         self._settings = settings
         self.clock = clock
@@ -66,7 +69,7 @@ class ResponseService:
         self.preparation = ResponsePreparation(pipeline, self.storage, references, limits, settings, count)
         self._writer = ResponseWriter(pipeline, self._keep, clock)
         self._background = BackgroundResponses(
-            self._writer, self.storage, self._keep, most=settings.background, clock=clock
+            self._writer, self.storage, self._keep, most=settings.background, clock=clock, allowed=allowed
         )
 
     @property
@@ -107,11 +110,13 @@ class ResponseService:
     async def get(self, user: str, id: str) -> dict[str, Any]:
         """A stored response as it is now. Raises NotFound."""
         stored = await self.storage.responses.get(user, id)
+        job = self._background.find(user, id) if stored.status in RUNNING else None
+        if job is not None and not job.ended.is_set():
+            return {**stored.response, "output": job.encoder.output}
         if stored.status in RUNNING:
-            job = self._background.find(user, id)
-            if job is not None and not job.ended.is_set():
-                return {**stored.response, "output": job.encoder.output}
             stored = await self.storage.responses.get(user, id)  # it may have ended meanwhile
+        if stored.status in RUNNING and job is not None:
+            return {**job.encoder.response, "output": job.encoder.output}  # its end is not stored yet
         response = stored.response
         if stored.status in RUNNING:
             response = failed_after(response, RESTARTED, RESTARTED_SENTENCE)

@@ -52,14 +52,14 @@ class ResponseRows:
                 await self._append(connection, response, items)
 
     async def save(self, response: StoredResponse) -> None:
-        """Store how far a running response is; without effect if it was deleted."""
+        """Store how far a running response is; without effect if it has ended or was deleted."""
         async with self._database.writing() as connection:
             await connection.execute(_saved(response))
 
     async def finish(
         self, response: StoredResponse, given: Sequence[StoredItem], output: Sequence[StoredItem]
     ) -> None:
-        """Store how a running response ended; without effect if it was deleted. `given`: the items that `add` stored."""
+        """Store how a running response ended; without effect if that is stored or it was deleted. `given`: the items that `add` stored."""
         async with self._database.writing() as connection:
             if (await connection.execute(_saved(response))).rowcount == 0:
                 return
@@ -198,8 +198,10 @@ class ResponseRows:
 
 
 def _saved(response: StoredResponse) -> Any:
+    """What changes a response that has not ended: its end is stored once."""
     values = {"status": response.status, "response": json(response.response)}
-    return update(responses).where(responses.c.id == response.id).values(values)
+    this = update(responses).where(responses.c.id == response.id, responses.c.status.in_(UNFINISHED))
+    return this.values(values)
 
 
 def _chain(user: str, id: str) -> CTE:

@@ -20,7 +20,7 @@ stored_files = Table(
     Index("stored_files_as_listed", "user", "created", "id"),
 )
 
-# `output_file` and `error_file` are ids of stored files, which may be deleted before the batch.
+# `output_file` and `error_file` are ids of stored files, which may be deleted before the batch; `key` is that of the key that made it.
 batches = Table(
     "batches",
     metadata,
@@ -40,5 +40,6 @@ batches = Table(
     Column("keep_seconds", BigInteger, nullable=False),
     Column("output_file", Text, nullable=False),
     Column("error_file", Text, nullable=False),
+    Column("key", Text, nullable=False, server_default=""),
     Index("batches_as_listed", "user", "created", "id"),
 )

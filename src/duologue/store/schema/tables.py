@@ -30,7 +30,7 @@ from duologue.store.schema.metadata import Plain as Plain
 from duologue.store.schema.metadata import metadata as metadata
 from duologue.store.schema.response_tables import responses as responses
 
-HEAD = "0014"
+HEAD = "0017"
 """The revision of this schema. Revisions are four-digit numbers, so that they can be compared as text."""
 
 

@@ -64,7 +64,7 @@ class BatchUsage(Struct, frozen=True):
 class StoredBatch(Struct, frozen=True):
     """A batch. `times`: when it came into each of its states but the first (ms); `created`, `expires`: when it was made, and until when
     it runs; `keep_seconds`: how long its results are kept, 0 as long as the settings say. `output_file` and `error_file` are ids, "" for
-    none (yet)."""
+    none (yet). `key` is the id of the key that made it, "" for a login or none."""
 
     id: str
     user: str
@@ -82,6 +82,7 @@ class StoredBatch(Struct, frozen=True):
     keep_seconds: int = 0
     output_file: str = ""
     error_file: str = ""
+    key: str = ""
 
     @property
     def ended(self) -> bool:
