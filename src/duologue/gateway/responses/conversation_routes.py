@@ -59,7 +59,10 @@ def router(service: ResponseService, limits: LimitSettings) -> APIRouter:
     )
     async def update_conversation(request: Request, id: str) -> Response:
         body = validate(ConversationUpdateBody, await body_of(request))
-        return _shown(await storage.conversations.update(user_of(request), id, dict(body.metadata)))
+        changed = await storage.conversations.update(
+            user_of(request), id, dict(body.metadata), service.most_bytes
+        )
+        return _shown(changed)
 
     @routes.delete("/{id}", openapi_extra=_described("What was deleted"), summary="Delete a conversation")
     async def delete_conversation(request: Request, id: str) -> Response:

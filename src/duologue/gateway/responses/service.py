@@ -32,7 +32,7 @@ from duologue.gateway.responses.preparation import (
     PreparedResponse,
     ResponsePreparation,
 )
-from duologue.gateway.responses.response_reply import ResponseWriter, StreamedResponse, WholeResponse
+from duologue.gateway.responses.response_reply import ResponseWriter, StreamedResponse, whole_response
 from duologue.http.json_api import answer
 from duologue.http.sse import EventStream, resumable_stream
 from duologue.store.responses.response_record import StoredResponse
@@ -96,7 +96,7 @@ class ResponseService:
             return await self.preparation.prepare(await find())
 
         if not body.stream:
-            return WholeResponse(self._writer, prepare)
+            return whole_response(self._writer, prepare)
         streamed = StreamedResponse(self._writer, prepare)
         return EventStream(streamed.source(), streamed, failure=streamed.failure)
 

@@ -53,11 +53,15 @@ class ApiConversationRows:
         async with self._database.reading() as connection:
             return await self._get(connection, user, id)
 
-    async def update(self, user: str, id: str, metadata: dict[str, str]) -> ApiConversation:
-        """Replace its metadata. Raises NotFound."""
+    async def update(self, user: str, id: str, metadata: dict[str, str], most_bytes: int) -> ApiConversation:
+        """Replace its metadata. Raises NotFound, and TooLarge as `create` does."""
         async with self._database.writing() as connection:
             found = await self._get(connection, user, id)
-            await self._touch(connection, id, metadata=json(metadata))
+            new, grows = json(metadata), len(json(metadata)) - len(json(found.metadata))
+            size = response_conversations.c.size + grows
+            await self._touch(connection, id, metadata=new, size=size)
+            if grows > 0:
+                await _check_room(connection, user, most_bytes)
         return msgspec.structs.replace(found, metadata=metadata)
 
     async def delete(self, user: str, id: str) -> None:
