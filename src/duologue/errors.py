@@ -80,6 +80,17 @@ class Forbidden(Problem):
     code, status = "forbidden", 403
 
 
+class AccessRevoked(Forbidden):
+    """Work that went on after its request was ended, because its user may not ask for it any more."""
+
+    code = "access_revoked"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The key that began this was revoked, or its user was disabled, so it was ended. Begin it again with a valid key."
+        )
+
+
 class NotFound(Problem):
     code, status = "not_found", 404
 

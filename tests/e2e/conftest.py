@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -18,6 +19,32 @@ from tests.support.gateway_fork_server import ForkedProcess, fork_gateway
 from tests.support.ports import free_port
 
 READY_SECONDS = 60.0
+PATIENCE = httpx.Timeout(60.0)
+"""What a client waits for by default: on a busy machine an answer that takes a second of a core, such as `/openapi.json`, takes five,
+which is all that httpx waits."""
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _patient_clients() -> Iterator[None]:
+    """Clients of these tests wait for a busy machine, unless a test says how long."""
+    calls: list[Any] = [
+        httpx.request,
+        httpx.get,
+        httpx.head,
+        httpx.post,
+        httpx.put,
+        httpx.patch,
+        httpx.delete,
+    ]
+    # `stream` is a context manager around its function.
+    calls += [vars(httpx.stream)["__wrapped__"], httpx.Client.__init__, httpx.AsyncClient.__init__]
+    defaults = [call.__kwdefaults__ for call in calls]
+    before = [default["timeout"] for default in defaults]
+    for default in defaults:
+        default["timeout"] = PATIENCE
+    yield
+    for default, timeout in zip(defaults, before, strict=True):
+        default["timeout"] = timeout
 
 
 def _can_be_forked(environment: Mapping[str, str]) -> bool:

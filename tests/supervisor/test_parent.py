@@ -54,10 +54,17 @@ parent.run([])
 """
 
 
+def as_from_a_terminal() -> None:
+    for number in (signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Parent:
     """A running parent, and what its gateways say."""
 
     def __init__(self, gateway: str, *, stop_seconds: float = SECONDS, **options: Any) -> None:
+        # As from a terminal, also where these tests run under `nohup`, or in the background of a shell, which have signals ignored.
+        options.setdefault("preexec_fn", as_from_a_terminal)
         self.process = subprocess.Popen(
             [sys.executable, "-c", PARENT, str(stop_seconds), GATEWAY + gateway],
             stdout=subprocess.PIPE,

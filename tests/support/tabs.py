@@ -109,7 +109,10 @@ class Tab:
 
     def told(self, text: str) -> None:
         """Say something and wait for the end of the reply."""
+        before = self.replies.count()
         self.say(text)
+        # Until there is one, the last reply is the one before, which has ended long ago.
+        expect(self.replies.nth(before)).to_be_attached()
         self.ended()
 
     def ended(self) -> None:

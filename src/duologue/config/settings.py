@@ -205,7 +205,7 @@ class LimitSettings(Section):
     )
     in_flight_mb: Positive = Field(
         default=128,
-        description="Request bodies and socket messages of one user that arrive or are processed at a time, in megabytes.",
+        description="Request bodies with the files they name, and socket messages, of one user that arrive or are processed at a time, in megabytes.",
     )
     text_mb: Positive = Field(
         default=1,

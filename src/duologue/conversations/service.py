@@ -9,12 +9,18 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
 
-from duologue.conversations.agent.dependencies import Count, ModelAccess, RunDependencies
+from duologue.conversations.agent.dependencies import (
+    Count,
+    ModelAccess,
+    RunDependencies,
+    Watch,
+)
 from duologue.conversations.daily_backups import DailyBackups
 from duologue.conversations.files.message_content import MessageContents
 from duologue.conversations.history.compaction import Compaction
@@ -70,6 +76,7 @@ class Service:
         clock: Callable[[], float],
         quota: StorageQuota,
         hears: Callable[[], bool],
+        watched: Watch,
     ) -> None:
         from duologue.conversations.files.attachments import Attachments
         from duologue.conversations.runs.service import RunService
@@ -79,10 +86,8 @@ class Service:
         self.resolve = usable = _or_default(resolve)
         self.count = count
         self.now, self.clock = now, clock
-        self.stores = stores
-        self.blobs = blobs
+        self.stores, self.blobs, self.quota = stores, blobs, quota
         self.spool, self.uploads = spool, uploads
-        self.quota = quota
         self.toolbox = toolbox
         self.feed = Feed(now())
         self._requests: set[anyio.CancelScope] = set()
@@ -128,6 +133,7 @@ class Service:
                 models=models,
                 make_room=self.compaction.make_room,
                 publish=self.feed.publish,
+                watched=watched,
                 on_end=self._on_end,
             ),
             settings.runs,
@@ -236,6 +242,12 @@ async def _files(
     return blobs, quota, spool, uploads
 
 
+async def _zone(stores: Stores, user: str) -> str:
+    """The time zone in a user's settings, "" without one."""
+    name = (await stores.durable.settings.get(user)).get("zone")
+    return name if isinstance(name, str) else ""
+
+
 @asynccontextmanager
 async def opened(
     settings: Settings,
@@ -247,14 +259,15 @@ async def opened(
     has_waiting_requests: Callable[[], bool] = lambda: False,
     model_ready: Callable[[], Awaitable[None]] | None = None,
     hears: Callable[[], bool] = lambda: False,
+    watched: Watch = lambda user, end: nullcontext(),
     now: Callable[[], int] = milliseconds,
     clock: Callable[[], float] = time.monotonic,
 ) -> AsyncIterator[Service]:
     """The service over the data folder and database of the settings, for as long as the block lasts.
 
     `generate` runs a model turn, `resolve` finds a model's card by name, `count` counts the tokens of a prompt, `models` loads models,
-    `has_waiting_requests` says whether requests wait for a model, `model_ready` returns when tool servers may be connected, and `hears`
-    says whether `generate` writes down sound for models that take none.
+    `has_waiting_requests` says whether requests wait for a model, `model_ready` returns when tool servers may be connected, `hears`
+    says whether `generate` writes down sound for models that take none, and `watched` ends the runs of users who are disabled.
     Raises StartFailed when the database cannot be opened.
     """
     from duologue.store.stores import Stores
@@ -277,16 +290,12 @@ async def opened(
             # Importing the SDK takes most of a second, so it happens on a thread.
             await disk_io(load)
 
-        async def zone(user: str) -> str:
-            name = (await stores.durable.settings.get(user)).get("zone")
-            return name if isinstance(name, str) else ""
-
         toolbox = Toolbox(
             settings,
             stores.durable.mcp,
             now=now,
             search=search,
-            zone=zone,
+            zone=partial(_zone, stores),
             home=local_zone_name(),
             begin=begin,
         )
@@ -306,6 +315,7 @@ async def opened(
             clock=clock,
             quota=quota,
             hears=hears,
+            watched=watched,
         )
         await stack.enter_async_context(toolbox.running())
         async with anyio.create_task_group() as tasks:

@@ -20,7 +20,7 @@ from duologue.config import Settings
 from duologue.decoder import service as decoder
 from duologue.faces.catalogue import LookCatalogue
 from duologue.gateway import tls, web_pictures
-from duologue.gateway.accounts import Accounts, RunWork
+from duologue.gateway.accounts import Accounts
 from duologue.gateway.admin import routes as admin_routes
 from duologue.gateway.admin import status
 from duologue.gateway.admin.server_metrics import ServerMetrics
@@ -29,6 +29,7 @@ from duologue.gateway.apps import app_routes
 from duologue.gateway.apps.app_registry import AppRegistry
 from duologue.gateway.apps.modes import Abilities
 from duologue.gateway.auth import middleware
+from duologue.gateway.auth.background_work import BackgroundWork
 from duologue.gateway.auth.keys import wall_clock
 from duologue.gateway.avatars import avatar_routes, clip_routes
 from duologue.gateway.avatars.clip_service import ClipService
@@ -67,8 +68,7 @@ from duologue.gateway.presets import preset_routes
 from duologue.gateway.presets.voice_samples import VoiceSamples
 from duologue.gateway.recordings import recording_routes
 from duologue.gateway.recordings.service import RecordingService
-from duologue.gateway.responses import conversation_routes, response_routes
-from duologue.gateway.responses.service import ResponseService
+from duologue.gateway.responses.response_api import response_api
 from duologue.gateway.scheduling.eta import BASES, Estimator
 from duologue.gateway.scheduling.generate import Generator
 from duologue.gateway.scheduling.pool import Pool
@@ -126,6 +126,7 @@ class Gateway:
         self._restarts = restarts or GatewayRestarts()
         self.accounts = Accounts(settings)
         self.keys, self.guessing = self.accounts.keys, self.accounts.guessing
+        self.background_work = BackgroundWork(self.keys)
         self.usage = UsageService(settings, self.keys)
         self.ledger = ByteLedger(settings.limits.in_flight_mb * MEGABYTE)
         self.static_page = StaticPage(FOLDER if settings.ui.enabled else None)
@@ -153,7 +154,8 @@ class Gateway:
         self.avatars = AvatarLibrary(settings.limits.avatars, LookCatalogue())
         self.speech = SpeechService(self.voice, settings.voice, self.library, work, meter)
         self.video = VideoOffers(settings.video, self.speech, self.avatars)
-        self.clips = ClipService(self.speech, self.avatars, settings.data / "clips")
+        clips = settings.data / "clips"
+        self.clips = ClipService(self.speech, self.avatars, clips, allowed=self.background_work.allowed)
         self.files = StoredFiles(
             settings.files, settings.data / "files", limit_mb=settings.limits.blob_mb, now=wall_clock
         )
@@ -301,14 +303,21 @@ class Gateway:
         completions = chat_completions.router(self.generate, self.models, self.requested_models, **shared)
         texts = text_completions.router(self.generate, self.requested_models, settings.limits)
         vectors = embedding_routes.router(self.embeddings, self.requested_models, settings.limits)
-        responses = self._response_routes(references)
+        self.responses, responses = response_api(
+            settings,
+            ReplyPipeline(self.generate, speech),
+            references,
+            self.requested_models,
+            count=self.fitted.counting(self.pool.count),
+            allowed=self.background_work.allowed,
+        )
         executor, folder = LineExecutor.of(completions, texts, vectors, *responses), settings.data / "batches"
         self.batches = BatchService(
             settings.batches,
             folder,
             self.files,
             executor,
-            role_of=self.keys.role,
+            access=self.background_work,
             now=wall_clock,
             accepting=self.life.drain.accepting,
         )
@@ -321,20 +330,6 @@ class Gateway:
             batch_routes.router(self.batches),
             *responses,
         )
-
-    def _response_routes(self, references: MediaReferences) -> tuple[APIRouter, ...]:
-        """OpenAI's Responses and Conversations APIs."""
-        limits = self.settings.limits
-        self.responses = ResponseService(
-            ReplyPipeline(self.generate, self.speech),
-            references,
-            limits=limits,
-            settings=self.settings.responses,
-            count=self.fitted.counting(self.pool.count),
-            clock=time.time,
-        )
-        responses = response_routes.router(self.responses, self.requested_models, limits)
-        return responses, conversation_routes.router(self.responses, limits)
 
     def _application(self) -> FastAPI:
         settings, accounts, page = self.settings, self.accounts, self.static_page
@@ -461,6 +456,7 @@ class Gateway:
                     has_waiting_requests=lambda: self.pool.scheduler.someone_waits,
                     model_ready=self._settle,
                     hears=lambda: self.speech.hears,
+                    watched=lambda user, end: self.background_work.watched(user, "", end),
                 )
             )
             self.life.watch_runs(self.service.runs)
@@ -468,8 +464,8 @@ class Gateway:
             await self.model_service.remember(self.service.stores.durable.remembered_loads)
             await tasks.start(self.recordings.run, self.service.stores.durable.recordings)
             tasks.start_soon(self._repeat_loads)
-            work = (RunWork(self.service.runs), self.responses, self.batches, self.clips)
-            await tasks.start(self.accounts.run, self.service.stores.durable.database, work)
+            await tasks.start(self.background_work.run)
+            await tasks.start(self.accounts.run, self.service.stores.durable.database)
             await tasks.start(self.usage.run, self.service.stores.durable.usage)
             self.library.use(self.service.stores.durable.custom_voices)
             await tasks.start(self.clips.run)

@@ -11,9 +11,14 @@ EXTRA_BYTES = 64 * 1024
 _MEDIA_PATHS = (
     *("/chat/completions", "/v1/chat/completions", "/v1/messages", "/v1/messages/count_tokens"),
     "/v1/chat/completions/input_tokens",
-    *("/v1/responses", "/v1/responses/input_tokens", "/v1/conversations"),
+    *("/v1/responses", "/v1/responses/input_tokens", "/v1/conversations", "/v1/conversations/{id}/items"),
+    # The prompts of chats, which have the body of a chat.
+    *("/apply-template", "/tokenize", "/v1/token/encode"),
 )
 """Requests that have files within their JSON."""
+
+_RECORDING_PATHS = ("/v1/audio/transcriptions", "/v1/audio/translations", "/api/avatars/{id}/clips")
+"""Forms with a recording."""
 
 
 def json_limit(settings: Settings) -> tuple[int, str]:
@@ -24,6 +29,7 @@ def json_limit(settings: Settings) -> tuple[int, str]:
 def body_limits(settings: Settings) -> dict[str, tuple[int, str]]:
     """The paths that take files, or files within JSON. A form has boundaries, which need some extra bytes."""
     form = EXTRA_BYTES
+    recording = settings.limits.audio_mb * MEGABYTE + form, "limits.audio_mb"
     return {
         **dict.fromkeys(_MEDIA_PATHS, (settings.limits.body_mb * MEGABYTE, "limits.body_mb")),
         middleware.LOGIN_PATH: (sessions.BODY_BYTES, ""),
@@ -33,7 +39,7 @@ def body_limits(settings: Settings) -> dict[str, tuple[int, str]]:
         "/api/avatars": (settings.limits.avatar_mb * MEGABYTE + form, "limits.avatar_mb"),
         # As JSON a recording is base64, a third longer.
         "/api/assets/ref_audio": (settings.limits.audio_mb * MEGABYTE * 4 // 3 + form, "limits.audio_mb"),
-        "/v1/audio/transcriptions": (settings.limits.audio_mb * MEGABYTE + form, "limits.audio_mb"),
+        **dict.fromkeys(_RECORDING_PATHS, recording),
     }
 
 

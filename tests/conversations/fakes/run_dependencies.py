@@ -1,7 +1,7 @@
 """Stand-ins for what runs are given: a model that plays a script, a toolbox of functions, attachments of text."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from itertools import count
 from typing import Any
 
@@ -162,6 +162,7 @@ class Surroundings:
         self.make_room = None
         self.models: Any = None
         self.seconds = 0.0
+        self.ends = {}
         self._now = now
         self._ids = count(1)
 
@@ -172,6 +173,13 @@ class Surroundings:
 
     async def _defaults(self, user):
         return self.defaults
+
+    @contextmanager
+    def watched(self, user, end):
+        """Notes what ends the work of a user."""
+        self.ends[user] = end
+        yield
+        self.ends.pop(user, None)
 
     def dependencies(self):
         return RunDependencies(
@@ -187,5 +195,6 @@ class Surroundings:
             models=self.models,
             make_room=self.make_room,
             publish=lambda user, event: self.told.append((user, event)),
+            watched=self.watched,
             on_end=lambda user, run: self.ended.append((user, run)),
         )

@@ -236,6 +236,21 @@ async def test_stopping_keeps_what_was_written_at_once(world):
     assert world.model.open == 0
 
 
+async def test_a_reply_ends_with_the_access_of_its_user_and_says_so(world):
+    world.model.plays([Started("mini"), TextDelta("Half"), None])
+    run = await world.send("Hello")
+    await world.until(run, is_text)
+    for _ in range(2):  # it is called until the run has ended
+        world.around.ends["ann"]()
+    done = await world.done(run)
+    assert (done.outcome, done.error.code) == ("failed", "access_revoked")
+    row = (await world.path())[-1]
+    assert (row.text, row.status, row.error.code) == ("Half", "failed", "access_revoked")
+    assert world.model.open == 0
+    await anyio.wait_all_tasks_blocked()
+    assert world.around.ends == {}
+
+
 async def test_after_a_stop_the_next_message_goes_out_at_once(world):
     world.model.plays([TextDelta("Half"), None], says("Whole"))
     run = await world.send("Hello")

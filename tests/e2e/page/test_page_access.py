@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Route, expect
+from playwright.sync_api import Browser, expect
 from tests.support.tabs import RICH, Tab, operation
 
 pytestmark = pytest.mark.browser
@@ -285,24 +285,3 @@ def test_on_a_phone_enter_breaks_the_line(visit: Callable[..., Tab]) -> None:
     tab.button("Send").tap()
     tab.ended()
     expect(tab.reply).to_contain_text("onetwo")
-
-
-def test_the_page_works_under_a_base_path(visit: Callable[..., Tab]) -> None:
-    tab = visit()
-    home = tab.url
-
-    def strip(route: Route) -> None:
-        address = home + route.request.url.removeprefix(home + "talk/")
-        # A stream without an end would be fetched for ever.
-        if address.endswith("api/events"):
-            route.fulfill(status=200, content_type="text/event-stream", body=": alive\n\n")
-        else:
-            route.fulfill(response=route.fetch(url=address))
-
-    tab.page.route(home + "talk/**", strip)
-    tab.url = home + "talk/"
-    tab.open().told("/say from below")
-    expect(tab.reply).to_contain_text("from below")
-    assert all(url.startswith(tab.url) for url in tab.requests if url.startswith("http"))
-    # One that is being answered while the tab is closed would fail.
-    tab.page.unroute_all(behavior="wait")

@@ -31,6 +31,11 @@ def test_a_conversation_is_held_and_found_again(visit: Callable[..., Tab], proxy
     expect(tab.reply).to_contain_text("You said: hello")
     tab.page.reload()
     expect(tab.reply).to_contain_text("You said: hello")
+    asked = [url for url in tab.requests if url.startswith("http")]
+    assert asked
+    assert all(url.startswith(f"{proxy.url}/") for url in asked), (
+        "the page asks for nothing outside of its path"
+    )
 
 
 def test_a_reply_is_shown_while_it_is_written(visit: Callable[..., Tab], proxy: ReverseProxy) -> None:

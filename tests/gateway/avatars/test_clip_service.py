@@ -1,13 +1,13 @@
 """Clips as their makers have them: files, limits, ends."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 import anyio
 import pytest
 from tests.support.stand_in import StandIn
 
-from duologue.errors import Busy, NotFound, TooLarge, Unavailable
+from duologue.errors import AccessRevoked, Busy, NotFound, TooLarge, Unavailable
 from duologue.faces.catalogue import LookCatalogue
 from duologue.gateway.avatars import clip_service
 from duologue.gateway.avatars.clip_service import KEPT, KEPT_S, RUNNING, ClipService
@@ -114,21 +114,17 @@ async def test_a_clip_that_is_deleted_while_it_is_made_is_cancelled(place):
         place.clips.get("anna", "mira", job.id)
 
 
-async def test_the_clips_of_a_user_without_access_end_and_those_that_are_ready_stay(place):
-    ready = await place.clips.create("anna", "mira", SpeechRequest("x"))
-    with anyio.fail_after(30):
-        while ready.state != "ready":
-            await anyio.lowlevel.checkpoint()
-        place.speech.hold = anyio.Event()
-        job = await place.clips.create("anna", "mira", SpeechRequest("x"))
-        while not job.bytes:
-            await anyio.lowlevel.checkpoint()
-        assert place.clips.working_users() == {"anna"}
-        await place.clips.stop_work("ben")
-        assert place.clips.working_users() == {"anna"}
-        await place.clips.stop_work("anna")
-    assert place.clips.working_users() == set()
-    assert place.clips.get("anna", "mira", ready.id) is ready
+async def test_a_clip_of_a_user_without_access_fails_and_says_so(place):
+    @contextmanager
+    def revoked(user: str, key: str) -> Iterator[None]:
+        assert user == "anna"
+        yield
+        raise AccessRevoked
+
+    place.clips._allowed = revoked
+    job = await place.made()
+    assert (job.row().state, job.row().code) == ("failed", "access_revoked")
+    assert not place.files()
 
 
 @pytest.mark.parametrize("error", [TooLarge("Too long.", code="clip_too_long"), RuntimeError("a path")])

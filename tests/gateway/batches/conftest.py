@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from tests.support.store_fixtures import Clock, clock, memory
 from tests.support.stored_files import stored
 
 from duologue.config.sections.batches import BatchSettings, FileSettings
+from duologue.errors import AccessRevoked
 from duologue.gateway.batches.line_executor import Answer
 from duologue.gateway.batches.service import BatchService
 from duologue.gateway.files.stored_files import StoredFiles
@@ -79,6 +80,34 @@ def lines(count: int, first: int = 0, **body: Any) -> bytes:
     )
 
 
+class Access:
+    """Who may do what; a key or user in `revoked` may have nothing go on, once `end` was called."""
+
+    def __init__(self) -> None:
+        self.roles: dict[str, str] = {"ada": "user", "ben": "admin"}
+        self.revoked: set[str] = set()
+        self.scopes: dict[anyio.CancelScope, tuple[str, str]] = {}
+
+    def role(self, user: str) -> str | None:
+        return self.roles.get(user)
+
+    def end(self, name: str) -> None:
+        self.revoked.add(name)
+        for scope, names in self.scopes.items():
+            if name in names:
+                scope.cancel()
+
+    @contextmanager
+    def allowed(self, user: str, key: str) -> Iterator[None]:
+        if {user, key} & self.revoked or user not in self.roles:
+            raise AccessRevoked
+        with anyio.CancelScope() as scope:
+            self.scopes[scope] = user, key
+            yield
+        if scope.cancelled_caught:
+            raise AccessRevoked
+
+
 class Place:
     """The parts of a server, which can be started and killed again and again."""
 
@@ -87,7 +116,7 @@ class Place:
         self.rows = BatchRows(memory, clock)
         self.file_rows = FileRows(memory, clock)
         self.requests = StandIn()
-        self.roles: dict[str, str] = {"ada": "user", "ben": "admin"}
+        self.access = Access()
         self.files = StoredFiles(FileSettings(), folder / "files", limit_mb=100, now=clock)
         self.service: BatchService
 
@@ -102,7 +131,7 @@ class Place:
             self.folder / "batches",
             self.files,
             self.requests,  # type: ignore[arg-type]
-            role_of=self.roles.get,
+            access=self.access,
             now=self.clock,
             again=0.01,
         )

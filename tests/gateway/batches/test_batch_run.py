@@ -7,6 +7,7 @@ import pytest
 from tests.gateway.batches.conftest import Place, lines
 from tests.support.stored_files import stored
 
+from duologue import caller
 from duologue.config.sections.batches import FileSettings
 from duologue.errors import NotFound
 from duologue.gateway.batches.batch_run import SAVE_MS
@@ -192,32 +193,34 @@ async def test_a_disk_that_fails_is_tried_again(place: Place, monkeypatch: pytes
         assert numbers(await place.results("ada", batch.output_file)) == list(range(5))
 
 
-async def test_a_user_without_a_key_gets_nothing_more_done(place: Place):
+@pytest.mark.parametrize("gone", ["ada", "key_1"])
+async def test_a_batch_ends_when_its_key_is_revoked_or_its_user_disabled(place: Place, gone: str):
     async with place.running(requests=1):
+        token = caller.key_id.set("key_1")
         batch = await place.made(lines(1) + lines(1, 1, hold=1) + lines(5, 2))
+        caller.key_id.set("key_2")
+        other = await place.made(lines(1), user="ben")
+        caller.key_id.reset(token)
         await place.requests.until(lambda: place.requests.held == 1)
-        del place.roles["ada"]
-        place.requests.release.set()
+        place.access.end(gone)
         batch = await place.ended(batch)
         assert batch.status == "failed"
-        assert [error.code for error in batch.errors] == ["unauthorized"]
-        assert batch.counts == LineCounts(7, 2, 0)
-        assert numbers(await place.results("ada", batch.output_file)) == [0, 1]
+        assert [error.code for error in batch.errors] == ["access_revoked"]
+        assert batch.counts == LineCounts(7, 1, 0)
+        assert numbers(await place.results("ada", batch.output_file)) == [0], "what was complete is kept"
+        assert (await place.ended(other)).status == "completed"
 
 
-async def test_requests_that_run_end_when_their_user_is_shut_out(place: Place):
-    async with place.running(requests=1) as service:
-        batch = await place.made(lines(1) + lines(1, 1, hold=1) + lines(6, 2))
+async def test_a_restart_does_not_forget_which_key_made_a_batch(place: Place):
+    async with place.running(requests=1):
+        token = caller.key_id.set("key_1")
+        batch = await place.made(lines(1, hold=1))
+        caller.key_id.reset(token)
         await place.requests.until(lambda: place.requests.held == 1)
-        assert service.working_users() == {"ada"}
-        await service.stop_work("ben")
-        del place.roles["ada"]
-        await service.stop_work("ada")
+    place.access.revoked.add("key_1")
+    async with place.running():
         batch = await place.ended(batch)
-        assert (batch.status, batch.counts) == ("failed", LineCounts(8, 1, 0))
-        assert [error.code for error in batch.errors] == ["unauthorized"]
-        assert numbers(await place.results("ada", batch.output_file)) == [0]
-        assert service.working_users() == set()
+        assert (batch.status, [error.code for error in batch.errors]) == ("failed", ["access_revoked"])
 
 
 async def test_without_room_for_results_requests_are_not_carried_out(place: Place):

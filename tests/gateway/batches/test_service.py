@@ -143,7 +143,7 @@ async def test_nothing_runs_before_the_models_are_there(place: Place):
             place.folder / "batches",
             place.files,
             place.requests,  # type: ignore[arg-type]
-            role_of=place.roles.get,
+            access=place.access,
             now=place.clock,
         )
         place.requests.seen.clear()
@@ -179,7 +179,7 @@ async def test_before_the_database_is_open_there_are_none(place: Place):
         place.folder,
         place.files,
         place.requests,  # type: ignore[arg-type]
-        role_of=place.roles.get,
+        access=place.access,
         now=place.clock,
     )
     with pytest.raises(Unavailable):

@@ -56,6 +56,39 @@ async def test_a_file_comes_and_goes(http):
     assert (missing.status_code, missing.json()["error"]["code"]) == (404, "file_not_found")
 
 
+async def test_a_file_that_vanishes_before_it_is_read_is_not_found(http, tmp_path):
+    file = await store(http)
+    (tmp_path / "files" / file["id"]).unlink()
+    missing = await http.get(f"/files/{file['id']}/content")
+    assert (missing.status_code, missing.json()["error"]["code"]) == (404, "file_not_found")
+    empty = await store(http, b"")
+    (tmp_path / "files" / empty["id"]).unlink()
+    assert (await http.get(f"/files/{empty['id']}/content")).status_code == 404
+
+
+async def test_a_file_that_is_deleted_while_it_is_sent_arrives_whole(http, tmp_path, monkeypatch):
+    monkeypatch.setattr("duologue.gateway.files.stored_files.PIECE", 1000)
+    file = await store(http, b"word " * 1000)
+    path = tmp_path / "files" / file["id"]
+    # The client of these tests reads an answer when it is complete, so the application itself is asked.
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+        path.unlink(missing_ok=True)
+
+    async def receive() -> Any:
+        await anyio.sleep_forever()
+
+    scope = {
+        "type": "http", "method": "GET", "path": f"/v1/files/{file['id']}/content", "query_string": b"",
+        "headers": [(b"user", b"ada")], "root_path": "",
+    }  # fmt: skip
+    await http._transport.app(scope, receive, send)
+    assert sent[0]["status"] == 200
+    assert b"".join(message.get("body", b"") for message in sent) == b"word " * 1000
+
+
 async def test_to_others_it_does_not_exist(http):
     file = await store(http)
     for method, path in (("GET", ""), ("GET", "/content"), ("DELETE", "")):

@@ -12,8 +12,9 @@ import pytest
 from tests.support.store_fixtures import Clock, clock, memory
 
 from duologue.config.sections.batches import FileSettings
-from duologue.errors import NotFound, Problem, TooLarge, Unavailable
+from duologue.errors import Busy, NotFound, Problem, TooLarge, Unavailable
 from duologue.gateway.files.stored_files import DAY_MS, StoredFiles
+from duologue.gateway.middleware.byte_ledger import ByteLedger, counted_by
 from duologue.store.batches.file_rows import FileRows
 from duologue.store.database import Database
 from duologue.values.batches.stored_batch import FilePurpose, StoredFile
@@ -65,7 +66,8 @@ async def test_a_file_is_its_owners_alone(opened):
         assert (file.name, file.size, file.expires) == ("notes.txt", 10, 0)
         assert files.path(file.id).stat().st_mode & 0o777 == 0o600
         assert await files.read("ada", file.id, 100) == ("notes.txt", b"some words")
-        assert [piece async for piece in files.pieces(file)] == [b"some words"]
+        async with files.opened(file) as pieces:
+            assert [piece async for piece in pieces] == [b"some words"]
         for reach in (
             files.get("ben", file.id),
             files.read("ben", file.id, 100),
@@ -77,6 +79,17 @@ async def test_a_file_is_its_owners_alone(opened):
             await files.read("ada", file.id, 9)
         await files.delete("ada", file.id)
         assert on_disk(files) == []
+
+
+async def test_a_file_that_a_request_reads_counts_for_what_its_user_has_in_flight(opened):
+    ledger = ByteLedger(15)
+    async with opened() as files:
+        file = await kept(files, b"some words")
+        with counted_by(ledger.open("ada")):
+            await files.read("ada", file.id, 100)
+            assert ledger.held("ada") == 10
+            with pytest.raises(Busy):
+                await files.read("ada", file.id, 100)
 
 
 async def test_nothing_stays_of_a_file_that_was_not_kept(opened):
@@ -110,6 +123,31 @@ async def test_two_files_that_arrive_together_share_the_room(opened):
         with pytest.raises(TooLarge):
             await kept(files, bytes(600))
         await files.keep("ada", first, purpose="vision", name="a")
+
+
+async def test_two_files_that_arrive_together_are_no_more_than_one_user_may_have(opened):
+    async with opened(per_user=2) as files:
+        await kept(files)
+        async with files.receiving("ada", chunks(b"a")) as first:
+            with pytest.raises(TooLarge, match=r"files\.per_user"):
+                await kept(files)
+            await kept(files, user="ben")
+            await files.keep("ada", first, purpose="vision", name="a")
+        assert await files.rows.count("ada") == 2
+    async with opened(per_user=3) as files:
+        with pytest.raises(RuntimeError):
+            async with files.receiving("ada", chunks(b"a")):
+                raise RuntimeError("the upload broke off")
+        await kept(files)  # what broke off does not count
+
+
+async def test_a_file_that_lost_bytes_is_not_given_out_as_whole(opened):
+    async with opened() as files:
+        file = await kept(files, b"some words")
+        files.path(file.id).write_bytes(b"some")
+        with pytest.raises(Unavailable, match="4 of its 10 bytes"):
+            async with files.opened(file):
+                pass
 
 
 async def test_files_of_batches_are_deleted_after_a_while_and_others_when_they_say(opened, clock):

@@ -9,6 +9,7 @@ from duologue.config.settings import LimitSettings
 from duologue.errors import Problem
 from duologue.gateway.media.address_cache import SECONDS
 from duologue.gateway.media.references import MediaReferences
+from duologue.gateway.middleware.byte_ledger import ByteLedger, counted_by
 from duologue.tools.ssrf_guard import AddressGuard, AllowList
 from duologue.values.messages import AudioPart, ImagePart, TextPart, VideoPart
 from duologue.values.requests import ModelCard
@@ -127,6 +128,16 @@ async def test_an_address_is_fetched_once_for_the_turns_of_a_conversation():
         assert await again("a.png", "bob") == 2, "what others had fetched cannot be told"
         now = SECONDS
         assert [await again("a.png"), await again("b.png"), await again("b.png")] == [3, 4, 5]
+
+
+async def test_what_was_fetched_counts_for_what_its_user_has_in_flight():
+    ledger = ByteLedger(len(PNG) + 10)
+    with site({"/a.png": (200, {}, PNG)}) as (port, _), counted_by(ledger.open("ada")):
+        reference = MediaReference("here", "image", url=f"http://127.0.0.1:{port}/a.png")
+        await read(reference)
+        assert ledger.held("ada") == len(PNG)
+        problem = await refused(reference)
+        assert (problem.code, problem.status) == ("too_much_in_flight", 429)
 
 
 async def test_what_is_not_there_is_an_error_of_the_address():

@@ -8,7 +8,8 @@ from typing import Any
 import anyio
 import pytest
 
-from duologue.gateway.middleware.byte_ledger import ByteLedger
+from duologue.errors import Busy
+from duologue.gateway.middleware.byte_ledger import ByteLedger, count
 from duologue.gateway.middleware.bytes_in_flight import ARRIVING, BytesInFlight
 
 pytestmark = pytest.mark.anyio
@@ -141,4 +142,31 @@ async def test_what_a_socket_has_not_delivered_yet_is_counted_by_its_protocol() 
     nobody: Any = None
     await BytesInFlight(app, ledger)(scope, nobody, nobody)
     assert seen == [True, 60]
+    assert ledger.held("ada") == 0
+
+
+async def test_files_that_a_request_names_count_until_it_has_ended() -> None:
+    ledger = ByteLedger(100)
+    refusals: list[str] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(read)
+
+    async def read() -> None:
+        count(80)
+        try:
+            count(30)
+        except Busy as refused:
+            refusals.append(refused.code)
+        refusals.append(str(ledger.held("ada")))
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b"x" * 10}
+
+    nobody: Any = None
+    scope = {"type": "http", "path": "/x", "headers": [], "state": {"user": "ada"}}
+    await BytesInFlight(app, ledger)(scope, receive, nobody)
+    assert refusals == ["too_much_in_flight", "90"]
     assert ledger.held("ada") == 0

@@ -22,6 +22,7 @@ from duologue.gateway.media.references import MediaReferences
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.models.requested_models import RequestedModels
 from duologue.gateway.responses import conversation_routes, response_routes
+from duologue.gateway.responses.background import Allowed, anyone
 from duologue.gateway.responses.service import ResponseService
 from duologue.gateway.speech.service import SpeechService
 from duologue.http.error_responses import problem_body, problem_status
@@ -65,7 +66,7 @@ class Bench:
             httpx.AsyncClient(base_url=f"http://{self.address}/v1", headers={"x-user": "ann"}, timeout=10)
         )
 
-    def new_service(self) -> ResponseService:
+    def new_service(self, allowed: Allowed = anyone) -> ResponseService:
         return ResponseService(
             ReplyPipeline(self.script, SpeechService(None)),
             MediaReferences(self.limits),
@@ -73,6 +74,7 @@ class Bench:
             settings=self.settings,
             count=self.count,
             clock=lambda: float(NOW),
+            allowed=allowed,
         )
 
     def client(self, user: str) -> AsyncOpenAI:

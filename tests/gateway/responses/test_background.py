@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
 import anyio
 import httpx
 import openai
 import pytest
 from tests.gateway.responses.conftest import Bench
+from tests.gateway.responses.test_preparation import asked
 
-from duologue.errors import Unavailable
-from duologue.gateway.responses.background import ENDED_LOGS, RESTARTED
+from duologue import caller
+from duologue.errors import AccessRevoked, Unavailable
+from duologue.gateway.middleware.byte_ledger import ByteLedger, counted_by
+from duologue.gateway.responses.background import ENDED_LOGS, RESTARTED, BackgroundResponse
 from duologue.store.responses.response_record import StoredResponse
+from duologue.store.responses.response_rows import ResponseRows
 from duologue.values.events import Done, Failed, Prefilled, Started, TextDelta
 
 pytestmark = pytest.mark.anyio
 
 
-async def ended(bench: Bench, id: str) -> openai.types.responses.Response:
+async def ended(bench: Bench, id: str) -> Any:
     """The response once it has ended."""
     job = bench.service._background.find("ann", id)
     if job is not None:
@@ -107,17 +115,6 @@ async def test_a_response_is_cancelled_with_what_it_had(bench: Bench) -> None:
     assert again.status == "cancelled"
 
 
-async def test_the_responses_of_a_user_without_access_end_and_no_others(bench: Bench) -> None:
-    bench.script.plays(Started("mini"), Prefilled(7), TextDelta("Hel"), None)
-    begun = await bench.ann.responses.create(model="mini", input="Hi", background=True)
-    assert bench.service.working_users() == {"ann"}
-    await bench.service.stop_work("bob")
-    assert bench.service.working_users() == {"ann"}
-    await bench.service.stop_work("ann")
-    assert bench.service.working_users() == set()
-    assert (await bench.ann.responses.retrieve(begun.id)).status == "cancelled"
-
-
 async def test_one_that_is_deleted_ends_and_leaves_nothing(bench: Bench) -> None:
     bench.script.plays(Started("mini"), Prefilled(7), None)
     begun = await bench.ann.responses.create(model="mini", input="Hi", background=True)
@@ -175,6 +172,143 @@ async def test_what_an_earlier_server_left_has_failed(bench: Bench) -> None:
     await bench.tasks.start(service.run, bench.store, bench.blobs)
     stored = await bench.store.responses.get("ann", "resp_left")
     assert (stored.status, stored.response["error"]["code"]) == ("failed", RESTARTED)
+
+
+async def test_one_that_begins_while_the_server_stops_is_refused_and_not_left_unfinished(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored, go_on = anyio.Event(), anyio.Event()
+    add = ResponseRows.add
+
+    async def slow(rows: ResponseRows, *row: Any) -> None:
+        await add(rows, *row)
+        stored.set()
+        await go_on.wait()
+
+    monkeypatch.setattr(ResponseRows, "add", slow)
+    service = bench.new_service()
+    background = service._background
+    refusals: list[str] = []
+
+    async def begin() -> None:
+        with pytest.raises(Unavailable) as refused:
+            await background.begin(await service.preparation.prepare(asked(background=True)))
+        refusals.append(refused.value.code)
+
+    async with anyio.create_task_group() as tasks:
+        async with anyio.create_task_group() as server:
+            await server.start(service.run, bench.store, bench.blobs)
+            tasks.start_soon(begin)
+            await stored.wait()
+            server.cancel_scope.cancel()
+        go_on.set()
+    assert refusals == ["server_stopping"]
+    assert background._running == {}
+    assert (await service.get("ann", "resp_new"))["status"] == "failed"
+    bench.service.storage.use(bench.store, bench.blobs)
+    again = bench.new_service()
+    await bench.tasks.start(again.run, bench.store, bench.blobs)
+    assert (await bench.store.responses.get("ann", "resp_new")).status == "failed"
+
+
+async def test_those_who_watch_are_told_when_the_server_stops(bench: Bench) -> None:
+    bench.script.plays(Started("mini"), Prefilled(7), TextDelta("Hel"), None)
+    service = bench.new_service()
+    events: list[bytes] = []
+    writing = anyio.Event()
+
+    async def watch(job: BackgroundResponse) -> None:
+        async for frame in job.frames():
+            events.append(frame)
+            if b"output_text.delta" in frame:
+                writing.set()
+
+    async with anyio.create_task_group() as tasks, anyio.create_task_group() as server:
+        await server.start(service.run, bench.store, bench.blobs)
+        job = await service._background.begin(
+            await service.preparation.prepare(asked(background=True, stream=True))
+        )
+        tasks.start_soon(watch, job)
+        await writing.wait()
+        server.cancel_scope.cancel()
+    assert b"response.failed" in events[-1]
+    assert b"server_stopping" in events[-1]
+
+
+async def test_an_end_that_cannot_be_stored_is_stored_later(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.service._background._again = 0.0
+
+    async def broken(rows: ResponseRows, *row: Any) -> None:
+        raise Unavailable("The database is away.", code="database_unavailable")
+
+    bench.script.plays(Started("mini"), Prefilled(7), TextDelta("Hello"), gate := anyio.Event(), Done("stop"))
+    begun = await bench.ann.responses.create(model="mini", input="Hi", background=True)
+    with monkeypatch.context() as outage:
+        outage.setattr(ResponseRows, "finish", broken)
+        outage.setattr(ResponseRows, "save", broken)
+        gate.set()
+        failed = await ended(bench, begun.id)
+        assert (failed.status, failed.error.code) == ("failed", "database_unavailable")
+        assert (await bench.store.responses.get("ann", begun.id)).status == "in_progress"
+    with anyio.fail_after(5):
+        while (stored := await bench.store.responses.get("ann", begun.id)).status != "failed":  # noqa: ASYNC110 (as a client does)
+            await anyio.sleep(0.01)
+    assert stored.response["error"]["code"] == "database_unavailable"
+    assert await bench.store.responses.unfinished() == []
+
+
+async def test_one_ends_with_the_access_of_its_user(bench: Bench) -> None:
+    work = Work()
+    bench.script.plays(Started("mini"), Prefilled(7), TextDelta("Hel"), None)
+    service = bench.new_service(work.allowed)
+    await bench.tasks.start(service.run, bench.store, bench.blobs)
+    token = caller.key_id.set("key_1")
+    try:
+        prepared = await service.preparation.prepare(asked(background=True))
+        job = await service._background.begin(prepared)
+    finally:
+        caller.key_id.reset(token)
+    await anyio.wait_all_tasks_blocked()
+    assert work.begun == [("ann", "key_1")]
+    work.scope.cancel()
+    await job.ended.wait()
+    stored = await bench.store.responses.get("ann", "resp_new")
+    assert (stored.status, stored.response["error"]["code"]) == ("failed", "access_revoked")
+    shown = await service.get("ann", "resp_new")
+    assert shown["output"][0]["content"][0]["text"] == "Hel", "what was written is kept"
+    assert bench.script.running == 0
+
+
+async def test_the_bytes_of_its_request_count_until_it_ends(bench: Bench) -> None:
+    ledger = ByteLedger(1000)
+    bench.script.plays(Started("mini"), None)
+    entry = ledger.open("ann")
+    with counted_by(entry):
+        entry.add(100)
+        prepared = await bench.service.preparation.prepare(asked(background=True))
+        await bench.service._background.begin(prepared)
+        entry.close()
+    assert ledger.held("ann") == 100
+    await bench.service.cancel("ann", "resp_new")
+    assert ledger.held("ann") == 0
+
+
+class Work:
+    """Access that ends when the test says so."""
+
+    def __init__(self) -> None:
+        self.begun: list[tuple[str, str]] = []
+        self.scope = anyio.CancelScope()
+
+    @contextmanager
+    def allowed(self, user: str, key: str) -> Iterator[None]:
+        self.begun.append((user, key))
+        with self.scope:
+            yield
+        if self.scope.cancelled_caught:
+            raise AccessRevoked
 
 
 async def test_before_the_database_is_there_nothing_begins(bench: Bench) -> None:

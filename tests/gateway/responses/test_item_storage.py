@@ -9,7 +9,8 @@ import pytest
 from tests.gateway.responses.conftest import Bench
 from tests.support.sample_files import drawing, encoded
 
-from duologue.errors import BadRequest, TooLarge, Unavailable
+from duologue.errors import BadRequest, Busy, TooLarge, Unavailable
+from duologue.gateway.middleware.byte_ledger import ByteLedger, counted_by
 from duologue.gateway.responses.item_storage import ItemStorage, output_items
 from duologue.wire.responses.item_bodies import stored_items
 
@@ -42,11 +43,23 @@ async def test_addresses_are_not_fetched_to_be_stored(bench: Bench) -> None:
 
 
 async def test_the_media_of_a_chain_are_bounded(bench: Bench) -> None:
-    storage = ItemStorage(0)
+    storage = ItemStorage(0, 100)
     storage.use(bench.store, bench.blobs)
     kept = await storage.keep("ann", [item()])
     with pytest.raises(TooLarge):
         await storage.with_media("ann", kept)
+
+
+async def test_the_media_of_a_chain_count_for_what_their_user_has_in_flight(bench: Bench) -> None:
+    storage = bench.service.storage
+    kept = await storage.keep("ann", [item()])
+    text = len(URL.partition(",")[2])
+    ledger = ByteLedger(text)
+    with counted_by(ledger.open("ann")):
+        await storage.with_media("ann", kept)
+        assert ledger.held("ann") == text
+        with pytest.raises(Busy):
+            await storage.with_media("ann", kept)
 
 
 async def test_a_file_that_is_gone_leaves_its_item_readable(bench: Bench) -> None:
@@ -72,7 +85,7 @@ async def test_references_keep_their_place(bench: Bench) -> None:
 
 def test_before_the_database_is_there_nothing_is_stored() -> None:
     with pytest.raises(Unavailable):
-        _ = ItemStorage(1).responses
+        _ = ItemStorage(1, 100).responses
     with pytest.raises(Unavailable):
-        _ = ItemStorage(1).conversations
+        _ = ItemStorage(1, 100).conversations
     assert output_items([{"id": "a"}])[0].side == "output"

@@ -8,8 +8,10 @@ import pytest
 from tests.gateway.responses.conftest import SEER, Bench
 
 from duologue.config.settings import LimitSettings
-from duologue.errors import NotFound, Problem, TooLarge, Unsupported
+from duologue.errors import Busy, NotFound, Problem, TooLarge, Unsupported
+from duologue.gateway.middleware.byte_ledger import ByteLedger, counted_by
 from duologue.gateway.responses.preparation import AskedResponse
+from duologue.store.responses import item_rows
 from duologue.wire.responses.response_body import ResponseBody
 from duologue.wire.validation import validate
 
@@ -43,6 +45,31 @@ async def test_turns_and_input_together_are_bounded(bench: Bench) -> None:
     two: Any = [{"role": "user", "content": "Two"}, {"role": "user", "content": "Three"}]
     with pytest.raises(TooLarge):
         await service.preparation.prepare(asked(input=two, previous_response_id=first.id))
+
+
+async def test_a_chain_that_is_too_long_is_not_read(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.limits = LimitSettings(messages=3)
+    service = bench.new_service()
+    service.storage.use(bench.store, bench.blobs)
+    id, conversation = None, await bench.ann.conversations.create()
+    for text in ("One", "Two"):
+        id = (await bench.ann.responses.create(model="mini", input=text, previous_response_id=id)).id
+        await bench.ann.responses.create(model="mini", input=text, conversation=conversation.id)
+    monkeypatch.setattr(item_rows, "_items", lambda rows: pytest.fail("the items were read"))
+    for fields in ({"previous_response_id": id}, {"conversation": conversation.id}):
+        with pytest.raises(TooLarge, match=r"limits\.messages"):
+            await service.preparation.prepare(asked(**fields))
+
+
+async def test_the_turns_before_count_for_what_their_user_has_in_flight(bench: Bench) -> None:
+    first = await bench.ann.responses.create(model="mini", input="x" * 1000)
+    ledger = ByteLedger(2900)
+    with counted_by(ledger.open("ann")):
+        await bench.service.preparation.prepare(asked(previous_response_id=first.id))
+        assert 1000 < ledger.held("ann") < 1450
+        await bench.service.preparation.prepare(asked(previous_response_id=first.id))
+        with pytest.raises(Busy):
+            await bench.service.preparation.prepare(asked(previous_response_id=first.id))
 
 
 async def test_media_at_addresses_are_fetched_where_that_is_allowed(bench: Bench) -> None:

@@ -21,11 +21,11 @@ async def test_a_conversation_is_made_changed_and_deleted_by_its_owner(store, cl
     made = await rows.create(ApiConversation("c", "ann", {"a": "b"}), [item("1")], ROOM)
     assert made.created == clock()
     assert await rows.get("ann", "c") == made
-    assert (await rows.update("ann", "c", {"a": "c"})).metadata == {"a": "c"}
+    assert (await rows.update("ann", "c", {"a": "c"}, ROOM)).metadata == {"a": "c"}
     assert (await rows.get("ann", "c")).metadata == {"a": "c"}
     for change in (
         rows.get("bob", "c"),
-        rows.update("bob", "c", {}),
+        rows.update("bob", "c", {}, ROOM),
         rows.delete("bob", "c"),
         rows.items("bob", "c"),
         rows.add_items("bob", "c", [item("2")], ROOM),
@@ -58,6 +58,14 @@ async def test_a_user_has_room_for_so_much(store):
         await rows.add_items("ann", "c", [item("2", "x" * 1000)], 2000)
     assert full.value.code == "responses_full"
     assert [each.id for each in await rows.items("ann", "c")] == ["1"]
+    with pytest.raises(TooLarge):
+        await rows.update("ann", "c", {"a": "x" * 1000}, 2000)
+    assert (await rows.get("ann", "c")).metadata == {}
+    await rows.update("ann", "c", {"a": "x" * 500}, 2000)
+    with pytest.raises(TooLarge):
+        await rows.add_items("ann", "c", [item("2", "x" * 300)], 2000)
+    await rows.update("ann", "c", {}, 2000)
+    await rows.add_items("ann", "c", [item("2", "x" * 300)], 2000)
     await rows.delete_item("ann", "c", "1")
     await rows.add_items("ann", "c", [item("2", "x" * 1000)], 2000)
     await rows.create(ApiConversation("other", "bob"), [item("3", "x" * 1000)], 2000)

@@ -6,8 +6,14 @@ from typing import Any
 
 import pytest
 
-from duologue.errors import NotFound
-from duologue.store.responses.response_record import ApiConversation, ItemSide, StoredItem, StoredResponse
+from duologue.errors import NotFound, TooLarge
+from duologue.store.responses.response_record import (
+    ApiConversation,
+    ItemBounds,
+    ItemSide,
+    StoredItem,
+    StoredResponse,
+)
 from duologue.store.stores import Store
 from duologue.values.conversations import Blob
 
@@ -74,6 +80,18 @@ async def test_a_chain_has_the_items_of_every_turn_in_order(store):
     with pytest.raises(NotFound) as broken:
         await store.responses.chain("ann", "c")
     assert broken.value.param == "previous_response_id"
+
+
+async def test_a_chain_that_is_too_long_is_refused(store):
+    for id, previous in (("a", None), ("b", "a"), ("c", "b")):
+        await add(store, id, previous)
+    assert len(await store.responses.chain("ann", "c", ItemBounds(6, 2**20))) == 6
+    wanted = ("a_in", "a_out", "b_in", "b_out", "c_in", "c_out")
+    for bounds in (ItemBounds(5, 2**20), ItemBounds(6, 100)):
+        with pytest.raises(TooLarge):
+            await store.responses.chain("ann", "c", bounds)
+        with pytest.raises(TooLarge):
+            await store.responses.items_by_id("ann", wanted, bounds)
 
 
 async def test_items_are_found_by_their_ids(store):

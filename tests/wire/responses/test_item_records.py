@@ -1,4 +1,4 @@
-"""Items as they are stored and listed: ids, media by reference, pages."""
+"""Items as they are stored and listed: ids, media by reference, lists."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from duologue.wire.responses.item_records import (
     inline_media,
     item_list,
     listed,
-    page,
     recorded,
     stored_files,
     with_files,
@@ -81,12 +80,8 @@ def test_lists_show_no_media() -> None:
     assert file["filename"] == "a.txt"
 
 
-def test_pages() -> None:
-    items: list[dict[str, Any]] = [{"id": str(number)} for number in range(5)]
-    assert page(items, after=None, limit=2, order="desc") == ([items[4], items[3]], True)
-    assert page(items, after="3", limit=2, order="desc") == ([items[2], items[1]], True)
-    assert page(items, after="1", limit=9, order="asc") == (items[2:], False)
-    assert page(items, after="4", limit=2, order="asc") == ([], False)
-    shown = item_list(items[:2], more=True)
+def test_a_list_tells_its_ends() -> None:
+    items: list[dict[str, Any]] = [{"id": str(number)} for number in range(2)]
+    shown = item_list(items, more=True)
     assert (shown["first_id"], shown["last_id"], shown["has_more"]) == ("0", "1", True)
     assert item_list([], more=False)["first_id"] is None

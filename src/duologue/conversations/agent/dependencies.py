@@ -6,6 +6,7 @@ Types only. `conversations/service.py` fills them in; tests fill them with fakes
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Literal, Protocol
 
 from msgspec import Struct
@@ -102,6 +103,9 @@ MakeRoom = Callable[[str, str, str, ModelCard], Awaitable[str | None]]
 """(user, conversation, leaf, card) -> the leaf to continue from after older turns were summarised, or None when that was
 not possible."""
 
+Watch = Callable[[str, Callable[[], None]], AbstractContextManager[None]]
+"""A context for work of this user, in which the function is called once the user may not have it go on."""
+
 
 class RunDependencies(Struct, frozen=True, kw_only=True):
     """What a run needs. Without a toolbox no tools are offered; without `count` and `make_room` a conversation that is too
@@ -124,5 +128,7 @@ class RunDependencies(Struct, frozen=True, kw_only=True):
     make_room: MakeRoom | None = None
     publish: Callable[[str, ListEvent], None] = lambda user, event: None
     """Publish a change to the conversation lists of a user."""
+    watched: Watch = lambda user, end: nullcontext()
+    """Watches over the access of a run's user."""
     on_end: Callable[[str, Run], None] = lambda user, run: None
     """Called when a run has ended and all of it is stored."""

@@ -106,9 +106,7 @@ class ActiveRun:
             name=f"run {run.id}",
             after_fact=self._publish_waiting,
         )
-        self._record = RunRecord(
-            run.id, repository, on_deleted=self._on_deleted, interval=interval, retry=retry
-        )
+        self._record = RunRecord(run.id, repository, on_deleted=self.fail, interval=interval, retry=retry)
         self._approvals = OpenApprovals(
             StoredApprovals(repository, user), publish=self._publish_approval, now=dependencies.now
         )
@@ -145,6 +143,10 @@ class ActiveRun:
         """The server shuts down: end at once, and do not wait for a store that fails."""
         self._record.hurry()
         self._driver.post(EndRequested("interrupted"))
+
+    def fail(self, problem: Problem) -> None:
+        """End at once, with this error."""
+        self._driver.post(EndRequested("failed", row_error(problem.code, problem.message)))
 
     def steer(self) -> None:
         """A message waits to steer this run."""
@@ -202,9 +204,6 @@ class ActiveRun:
         for row in (*plan.added, *continued, *plan.call_rows):
             record.rows[row.id] = row
             record.publish(MessageAdded(row))
-
-    def _on_deleted(self, problem: Problem) -> None:
-        self._driver.post(EndRequested("failed", row_error(problem.code, problem.message)))
 
     # ---- AgentHost: model turns
 

@@ -35,7 +35,7 @@ from duologue.conversations.runs.plan import plan_run
 from duologue.conversations.runs.recovery import recover
 from duologue.conversations.runs.repository import RunRepository, find_approval
 from duologue.conversations.runs.run import ActiveRun
-from duologue.errors import BadRequest, Busy, NotFound, Problem, Unavailable
+from duologue.errors import AccessRevoked, BadRequest, Busy, NotFound, Problem, Unavailable
 from duologue.values.conversations import (
     Content,
     Conversation,
@@ -235,7 +235,8 @@ class RunService:
     async def _supervise(self, lock: _ConversationLock, run: ActiveRun) -> None:
         """The task of one run: run it, release its conversation, send what is pending."""
         try:
-            await run.run()
+            with self._dependencies.watched(run.user, lambda: run.fail(AccessRevoked())):
+                await run.run()
         finally:
             del self._runs[run.view.id]
             self._release(run.view.conversation, lock)

@@ -195,6 +195,15 @@ class Keys:
         """A login, by its digest, was used just now."""
         self._seen[login] = seen
 
+    def accepts(self, user: str, key: str) -> bool:
+        """Whether work that this user began with the key of this id may go on; "" is a login, or a server without keys."""
+        if self.required and self.role(user) is None:
+            return False
+        if not self.required or key in ("", caller.KEY_OF_SETTINGS):
+            return True
+        known, now = self._register.keys.values() if self._register else (), self._now()
+        return any(each.id == key and each.is_valid(now) for each in known)
+
     async def note_used(self) -> None:
         """Write the last uses of keys and logins to the database; called now and then and when the server stops."""
         if self._users is None or not (self._used or self._seen):

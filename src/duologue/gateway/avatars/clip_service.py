@@ -10,11 +10,13 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
+from duologue import caller
 from duologue.errors import Busy, EngineFailed, NotFound, Problem, TooLarge, Unavailable
 from duologue.gateway.avatars.clip_job import ClipJob
 from duologue.gateway.avatars.library import AvatarLibrary
@@ -43,7 +45,8 @@ PRIVATE = 0o700
 
 
 class ClipService:
-    """`folder`: where the files are; whatever lies in it at the start is removed."""
+    """`folder`: where the files are; whatever lies in it at the start is removed. `allowed`: a context for the work of a user, begun with
+    a key, that ends it with AccessRevoked once it may not go on."""
 
     def __init__(
         self,
@@ -52,7 +55,9 @@ class ClipService:
         folder: Path,
         *,
         clock: Callable[[], float] = time.time,
+        allowed: Callable[[str, str], AbstractContextManager[None]] = lambda user, key: nullcontext(),
     ) -> None:
+        self._allowed = allowed
         self._speech, self._avatars, self._folder, self._clock = speech, avatars, folder, clock
         self._jobs: dict[str, ClipJob] = {}
         self._tasks: TaskGroup | None = None
@@ -112,15 +117,6 @@ class ClipService:
         """Remove a clip, or stop making it. Raises NotFound."""
         await self._remove(self.get(user, avatar, id))
 
-    def working_users(self) -> set[str]:
-        """The users for whom a clip is being made."""
-        return {job.user for job in self._jobs.values() if not job.ended}
-
-    async def stop_work(self, user: str) -> None:
-        """Stop making the clips of a user who may do nothing any more."""
-        for job in [job for job in self._jobs.values() if job.user == user and not job.ended]:
-            await self._remove(job)
-
     async def sweep(self) -> None:
         """Remove what is too old."""
         oldest = self._clock() - KEPT_S
@@ -154,7 +150,9 @@ class ClipService:
     ) -> None:
         with job.scope:
             try:
-                await self._film(job, ClipRequest(source, speech, pcm), request_id)
+                # The task has the key of the request that it was started by.
+                with self._allowed(job.user, caller.key_id.get()):
+                    await self._film(job, ClipRequest(source, speech, pcm), request_id)
                 job.complete()
             except Problem as problem:
                 job.fail(problem)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import aclosing
+from contextlib import AbstractContextManager, aclosing
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from duologue import caller, telemetry
 from duologue.config.sections.batches import BatchSettings
-from duologue.errors import NotFound, Problem
+from duologue.errors import AccessRevoked, NotFound, Problem
 from duologue.fair_lane import FairLane
 from duologue.gateway.batches.line_executor import LineExecutor
 from duologue.gateway.batches.line_reader import InputLine, read_lines
@@ -46,7 +46,6 @@ EXPIRED = "This request could not be carried out before the batch's time was ove
 FULL = "Your stored files take all the space they may (setting files.user_gb), so this request was not carried out."
 OUTCOMES: tuple[BatchStatus, ...] = ("failed", "expired", "completed")
 """What a batch becomes once its results are stored; one without any of these was cancelled."""
-NO_KEY = "The user of this batch has no valid key any more."
 
 
 async def _at_once() -> None:
@@ -57,9 +56,17 @@ class SaveBatch(Protocol):
     async def save(self, batch: StoredBatch) -> None: ...
 
 
+class Access(Protocol):
+    """Who may have a batch go on. `role`: what a user may do, None for one who may do nothing any more; `allowed`: a context that is
+    cancelled when the key that made the batch is revoked or its user disabled, and raises AccessRevoked then."""
+
+    def role(self, user: str) -> str | None: ...
+
+    def allowed(self, user: str, key: str) -> AbstractContextManager[None]: ...
+
+
 class BatchRun:
-    """`lane`: the places of all requests of batches; `role_of` says what a user may do, None for one who may do nothing any more;
-    `now` gives milliseconds since 1970; `accepting` returns when new work is taken."""
+    """`lane`: the places of all requests of batches; `now` gives milliseconds since 1970; `accepting` returns when new work is taken."""
 
     def __init__(
         self,
@@ -71,13 +78,13 @@ class BatchRun:
         executor: LineExecutor,
         lane: FairLane,
         *,
-        role_of: Callable[[str], str | None],
+        access: Access,
         now: Callable[[], int],
         accepting: Callable[[], Awaitable[None]] = _at_once,
     ) -> None:
         self.batch = batch
         self._settings, self._rows, self._files, self._results = settings, rows, files, results
-        self._executor, self._lane, self._role_of, self._now = executor, lane, role_of, now
+        self._executor, self._lane, self._access, self._now = executor, lane, access, now
         self._accepting = accepting
         self._scope: anyio.CancelScope | None = None
         self._done = ResultProgress(set())
@@ -85,6 +92,7 @@ class BatchRun:
         self._saved = now()
         self._expired = False
         self._failure: Problem | None = None
+        self._revoked: AccessRevoked | None = None
 
     async def run(self) -> None:
         """Run the batch to its end. Raises Problem where the disk or the database fails: it can be run again."""
@@ -108,11 +116,6 @@ class BatchRun:
         if self._scope is not None:
             self._scope.cancel()
         await self._become("cancelling")
-
-    def end_requests(self) -> None:
-        """End what runs of it, because its owner may do nothing any more: `role_of` says so from now on. What is complete is kept."""
-        if self.batch.status == "in_progress" and self._scope is not None:
-            self._scope.cancel()
 
     # ---- its input
 
@@ -157,17 +160,23 @@ class BatchRun:
         self._count()
         left = (self.batch.expires - self._now()) / 1000
         with anyio.CancelScope(deadline=anyio.current_time() + left) as self._scope:
-            if self.batch.status == "in_progress":  # it may have been cancelled meanwhile
-                async with aclosing(self._requests()) as requests, anyio.create_task_group() as tasks:
-                    async for request in requests:
-                        if self._failure is not None or self._role_of(self.batch.user) is None:
-                            break
-                        await tasks.start(self._answer, request)
+            try:
+                with self._access.allowed(self.batch.user, self.batch.key or ""):
+                    if self.batch.status == "in_progress":  # it may have been cancelled meanwhile
+                        await self._answer_all()
+            except AccessRevoked as revoked:
+                self._revoked = revoked
         if self._failure is not None:
             raise self._failure
-        has_access = self._role_of(self.batch.user) is not None
-        if self.batch.status == "in_progress" and self._scope.cancelled_caught and has_access:
+        if self.batch.status == "in_progress" and self._scope.cancelled_caught:
             await self._expire()
+
+    async def _answer_all(self) -> None:
+        async with aclosing(self._requests()) as requests, anyio.create_task_group() as tasks:
+            async for request in requests:
+                if self._failure is not None:
+                    break
+                await tasks.start(self._answer, request)
 
     async def _answer(
         self,
@@ -183,9 +192,9 @@ class BatchRun:
                 told = True
                 await self._accepting()
                 id = f"batch_req_{secrets.token_hex(12)}"
-                role = self._role_of(user)
+                role = self._access.role(user)
                 if role is None:
-                    return
+                    return  # the batch is about to end
                 if await self._files.is_full(user):
                     await self._keep(request, unanswered(id, request.custom_id, "storage_full", FULL))
                     return
@@ -250,8 +259,9 @@ class BatchRun:
             if self._expired:
                 outcome = "expired"
             elif counts.completed + counts.failed < counts.total:
+                revoked = self._revoked or AccessRevoked()
                 outcome = "failed"
-                self.batch = replace(self.batch, errors=(LineError("unauthorized", NO_KEY),))
+                self.batch = replace(self.batch, errors=(LineError(revoked.code, revoked.message),))
             # The outcome is in the times from now on, so that it is the same after a restart, and nobody cancels it any more.
             self._enter("finalizing", outcome)
             await self._name_results()

@@ -21,7 +21,7 @@ from duologue import caller
 from duologue.config.sections.batches import BatchSettings
 from duologue.errors import BadRequest, Busy, NotFound, Problem, Unavailable, Unsupported
 from duologue.fair_lane import FairLane
-from duologue.gateway.batches.batch_run import BatchRun
+from duologue.gateway.batches.batch_run import Access, BatchRun
 from duologue.gateway.batches.line_executor import LineExecutor
 from duologue.gateway.batches.result_files import ResultFiles
 from duologue.gateway.files.stored_files import StoredFiles
@@ -53,8 +53,8 @@ async def _at_once() -> None:
 
 
 class BatchService:
-    """`run` serves until cancelled; before that there are no batches. `role_of` says what a user may do, None for one who may do nothing
-    any more; `now` gives milliseconds since 1970; `accepting` returns when new work is taken."""
+    """`run` serves until cancelled; before that there are no batches. `access` says who may have one go on; `now` gives milliseconds since
+    1970; `accepting` returns when new work is taken."""
 
     def __init__(
         self,
@@ -63,13 +63,13 @@ class BatchService:
         files: StoredFiles,
         executor: LineExecutor,
         *,
-        role_of: Callable[[str], str | None],
+        access: Access,
         now: Callable[[], int],
         again: float = AGAIN_S,
         accepting: Callable[[], Awaitable[None]] = _at_once,
     ) -> None:
         self._settings, self._folder, self._files, self._executor = settings, folder, files, executor
-        self._role_of, self._now, self._again = role_of, now, again
+        self._access, self._now, self._again = access, now, again
         self._accepting = accepting
         self._lane = FairLane(settings.requests, patience=None)
         self._rows: BatchRows | None = None
@@ -141,7 +141,7 @@ class BatchService:
             ResultFiles(self._folder / batch.id),
             self._executor,
             self._lane,
-            role_of=self._role_of,
+            access=self._access,
             now=self._now,
             accepting=self._accepting,
         )
@@ -264,16 +264,6 @@ class BatchService:
             await self.rows.save(self._waiting[id])
             self._news.notify()
         return await self.get(user, id)
-
-    def working_users(self) -> set[str]:
-        """The users of whom a batch runs."""
-        return {run.batch.user for run in self._running.values()}
-
-    async def stop_work(self, user: str) -> None:
-        """End the running requests of a user who may do nothing any more: their batch fails, with the results that it has."""
-        for run in self._running.values():
-            if run.batch.user == user:
-                run.end_requests()
 
     def counts(self) -> dict[str, int]:
         """How many batches wait for their turn, and how many run."""

@@ -11,8 +11,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Generic, TypeVar
 
-from duologue.gateway.dialects.chat_completions import WholeBody, WholeReply
 from duologue.gateway.dialects.merged_replies import Source
+from duologue.gateway.dialects.whole_replies import WholeBody, WholeReply
 from duologue.http.sse import Encoder, EventStream, failure_frame
 from duologue.values.generate import Batch
 

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager
 from functools import partial
-from types import MappingProxyType
-from typing import Protocol
 
 import msgspec
 from fastapi import APIRouter, Request
@@ -22,6 +20,7 @@ from starlette.responses import Response
 from duologue.config.settings import LimitSettings
 from duologue.gateway.dialects.audio_ids import AudioIds
 from duologue.gateway.dialects.reply import ReplyPipeline, ReplyPlan
+from duologue.gateway.dialects.whole_replies import WholeReply
 from duologue.gateway.media.references import MediaReferences
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.models.requested_models import RequestedModels
@@ -31,11 +30,7 @@ from duologue.http.error_responses import request_id_of
 from duologue.http.json_api import raw_body, user_of
 from duologue.http.openapi import documented, json_body
 from duologue.http.sse import KEEP_ALIVE, PATIENCE, EventStream
-from duologue.http.whole_answer import WholeAnswer
-from duologue.media.encoder import encode_file
 from duologue.request_parsing import parsing
-from duologue.threads import encoding
-from duologue.values.audio import SPOKEN_RATE
 from duologue.values.events import Done, TextDelta
 from duologue.values.generate import Batch, Generate
 from duologue.values.requests import ModelCard
@@ -51,9 +46,6 @@ from duologue.wire.shapes.completion_shapes import (
 from duologue.wire.validation import check_counts, decode_json, validate
 
 Clock = Callable[[], float]
-
-ENCODER_FORMATS = {"pcm16": "pcm"}
-"""This API's name of an audio format -> the encoder's, where they differ."""
 
 
 class _CompletionPlan(Struct, frozen=True):
@@ -227,42 +219,6 @@ def _add_model_routes(
             return _json(json.encode(unloaded_entry(name, started)))
         card = models.resolve(name)
         return _json(json.encode(model_entry(card, started, name)))
-
-
-class WholeBody(Protocol):
-    """A reply that is gathered and sent as one body."""
-
-    def add(self, batch: Batch) -> None: ...
-
-    def body(self) -> bytes: ...
-
-
-class WholeReply(WholeAnswer):
-    """Answers when every choice has ended; a client that disconnects earlier cancels the generation. With an `audio_id` the
-    answer has sound, in the format `audio_format`."""
-
-    def __init__(
-        self,
-        source: AbstractAsyncContextManager[AsyncIterator[Batch]],
-        completion: WholeBody,
-        audio_id: AudioId | None = None,
-        audio_format: str = "",
-        headers: Mapping[str, str] = MappingProxyType({}),
-    ) -> None:
-        super().__init__(self._gather, headers)
-        self._source, self._completion = source, completion
-        self._audio_id, self._audio_format = audio_id, audio_format
-
-    async def _gather(self) -> bytes:
-        async with self._source as batches:
-            async for batch in batches:
-                self._completion.add(batch)
-        spoken = self._completion
-        if self._audio_id is not None and isinstance(spoken, Completion) and (pcm := spoken.sound):
-            format = ENCODER_FORMATS.get(self._audio_format, self._audio_format)
-            file = await encoding(encode_file, format, pcm, SPOKEN_RATE)
-            spoken.set_audio(self._audio_id, file)
-        return self._completion.body()
 
 
 def _made(plan: _CompletionPlan) -> MakePlan:

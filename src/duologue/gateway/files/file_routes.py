@@ -7,13 +7,15 @@ file: to anyone else it does not exist.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager
 from typing import Annotated, Literal
 from urllib.parse import quote
 
 import fastapi
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from duologue.errors import BadRequest
 from duologue.gateway.files.stored_files import StoredFiles
@@ -121,16 +123,22 @@ def _add_single(routes: APIRouter, files: StoredFiles) -> None:
     )
     async def get_content(request: Request, id: FileId) -> Response:
         file = await files.get(user_of(request), id)
-        pieces = files.pieces(file)
-        # The first one now: a file that is gone can still be answered with its status.
-        first = await anext(pieces, b"")
-
-        async def content() -> AsyncIterator[bytes]:
-            yield first
-            async for piece in pieces:
-                yield piece
-
         plain = re.sub(r"[^A-Za-z0-9._ ()\-]", "_", file.name)
         named = f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(file.name, safe='')}"
         headers = HEADERS | {"content-disposition": named, "content-length": str(file.size)}
-        return StreamingResponse(content(), headers=headers, media_type="application/octet-stream")
+        return _Download(files.opened(file), headers)
+
+
+class _Download(StreamingResponse):
+    """A stored file. It is opened first, so that one that is gone is still answered with its status, and stays open until it is sent:
+    deleting it meanwhile cuts nothing off."""
+
+    def __init__(
+        self, opened: AbstractAsyncContextManager[AsyncIterator[bytes]], headers: Mapping[str, str]
+    ) -> None:
+        super().__init__((), headers=headers, media_type="application/octet-stream")
+        self._opened = opened
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with self._opened as self.body_iterator:
+            await super().__call__(scope, receive, send)

@@ -22,6 +22,7 @@ from msgspec import Struct
 from duologue.config.sections.batches import FileSettings
 from duologue.conversations.files.folder_access import in_folder
 from duologue.errors import NotFound, Problem, TooLarge, Unavailable
+from duologue.gateway.middleware import byte_ledger
 from duologue.threads import disk_cleanup, disk_io
 from duologue.values.batches.stored_batch import FilePurpose, StoredFile
 
@@ -58,6 +59,7 @@ class StoredFiles:
         self._incoming = folder / "incoming"
         self._rows: FileRows | None = None
         self._held: Counter[str] = Counter()
+        self._arriving: Counter[str] = Counter()
         self.in_use: Callable[[], set[str]] = set
         """The ids of files that must stay: the inputs of batches."""
 
@@ -83,16 +85,19 @@ class StoredFiles:
     @asynccontextmanager
     async def receiving(self, user: str, chunks: AsyncIterator[bytes]) -> AsyncIterator[ArrivedFile]:
         """A file, written as it arrives; `keep` it before the context is left. Raises TooLarge, Unavailable."""
-        if await self.rows.count(user) >= self._settings.per_user:
-            raise TooLarge(
-                f"You have {self._settings.per_user:,} stored files, as many as one user may have (setting files.per_user). "
-                "Delete some first.",
-                code="storage_full",
-            )
-        used = await self.rows.usage(user)
+        before = self._arriving[user]
+        self._arriving[user] += 1
         path = self._incoming / secrets.token_hex(16)
         size = 0
         try:
+            # Those that arrive are counted too: each will be a file, and none of them has a row yet.
+            if before + await self.rows.count(user) >= self._settings.per_user:
+                raise TooLarge(
+                    f"You have {self._settings.per_user:,} stored files, as many as one user may have (setting files.per_user). "
+                    "Delete some first.",
+                    code="storage_full",
+                )
+            used = await self.rows.usage(user)
             file = await self._do(_create, path)
             try:
                 async for piece in _pieces(chunks):
@@ -111,6 +116,8 @@ class StoredFiles:
                     await disk_cleanup(_closed, file)
             yield ArrivedFile(path, size)
         finally:
+            self._arriving[user] -= 1
+            self._arriving += Counter()  # drops the entries that are zero
             self.hold(user, -size)
             with anyio.CancelScope(shield=True):
                 await disk_cleanup(_remove, path)
@@ -182,22 +189,34 @@ class StoredFiles:
         return await self.rows.get(user, id)
 
     async def read(self, user: str, id: str, most: int) -> tuple[str, bytes]:
-        """The name and the bytes of a file. Raises NotFound, and TooLarge for one of more than `most` bytes."""
+        """The name and the bytes of a file, which count for what its user has in flight. Raises NotFound, TooLarge for one of more than `most`
+        bytes, and Busy."""
         file = await self.get(user, id)
         if file.size > most:
             raise TooLarge(
                 "The stored files of one request may have limits.body_mb together, as if they were in it; this one is too large."
             )
+        byte_ledger.count(file.size)
         return file.name, await self._do(self.path(id).read_bytes)
 
-    async def pieces(self, file: StoredFile) -> AsyncIterator[bytes]:
-        """The bytes, a megabyte at a time. Raises NotFound, Unavailable."""
-        start = 0
-        while start < file.size:
-            piece = await self._do(_read, self.path(file.id), start)
-            if not piece:
-                return
-            start += len(piece)
+    @asynccontextmanager
+    async def opened(self, file: StoredFile) -> AsyncIterator[AsyncIterator[bytes]]:
+        """The bytes, a megabyte at a time, whole even where the file is deleted meanwhile. Raises NotFound, Unavailable."""
+        handle = await self._do(_opened, self.path(file.id))
+        try:
+            size = (await self._do(os.fstat, handle.fileno())).st_size
+            if size != file.size:
+                raise Unavailable(
+                    f"The file has {size:,} of its {file.size:,} bytes: the disk has lost the others. Store it again.",
+                    code="storage_unavailable",
+                )
+            yield self._read(handle)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await disk_cleanup(_closed, handle)
+
+    async def _read(self, handle: BinaryIO) -> AsyncIterator[bytes]:
+        while piece := await self._do(handle.read, PIECE):
             yield piece
 
     async def delete(self, user: str, id: str) -> None:
@@ -269,6 +288,10 @@ def _create(path: Path) -> BinaryIO:
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE), "wb")
 
 
+def _opened(path: Path) -> BinaryIO:
+    return path.open("rb")
+
+
 def _synced(file: BinaryIO) -> None:
     file.flush()
     os.fsync(file.fileno())
@@ -289,12 +312,6 @@ def _move(path: Path, to: Path) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
-
-
-def _read(path: Path, start: int) -> bytes:
-    with path.open("rb") as file:
-        file.seek(start)
-        return file.read(PIECE)
 
 
 def _remove(path: Path) -> None:

@@ -2,8 +2,8 @@
 whatever is at a web address.
 
 Fetches addresses behind the guard of the tools, within one budget of bytes for a request, a few at a time, and keeps what was there for
-the next turns of a conversation; decoder processes read what
-came. Called by `dialects/chat_completions.py`.
+the next turns of a conversation; decoder processes read what came. All of it counts for what its user may have in flight. Called by the
+APIs whose requests name files: chat completions, responses, messages.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from duologue.decoder.service import decode, decode_stream
 from duologue.errors import BadRequest, Problem, TooLarge, Unsupported
 from duologue.fair_lane import FairLane
 from duologue.gateway.media.address_cache import AddressCache
+from duologue.gateway.middleware import byte_ledger
 from duologue.media import documents, recordings, sniff, texts
 from duologue.media.wav import RATE
 from duologue.threads import Refusal
@@ -117,6 +118,8 @@ class MediaReferences:
                 f"What is at the addresses of a request may have {self._limits.media_address_mb} MB together; "
                 "the setting limits.media_address_mb raises the limit."
             )
+        # Only now its size is known; until then the places of the lane bound how much comes.
+        byte_ledger.count(len(body))
         return body
 
     async def _parts(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
@@ -20,7 +21,8 @@ DRAIN_BYTES = 2**20
 class BodyLimit:
     """Refuses request bodies of more than `limit` bytes: at once by Content-Length, else while they arrive.
 
-    `others`: paths with a limit of their own, in bytes, and the setting that raises it, "" where none does.
+    `others`: paths with a limit of their own, in bytes, and the setting that raises it, "" where none does. A path may have parameters, as
+    routes have: `/v1/things/{id}` stands for every id.
     """
 
     def __init__(
@@ -33,12 +35,13 @@ class BodyLimit:
         self._app = app
         self._default = limit, setting
         self._others = others
+        self._patterns = [(_pattern(path), limit) for path, limit in others.items() if "{" in path]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        limit, setting = self._others.get(scope["path"], self._default)
+        limit, setting = self._limit(scope["path"])
         problem = _too_large(limit, setting)
         declared = declared_length(scope)
         if declared is not None and declared > limit:
@@ -52,6 +55,16 @@ class BodyLimit:
             return problem if taken > limit else None
 
         await with_checked_body(self._app, scope, receive, send, check, room=limit)
+
+    def _limit(self, path: str) -> tuple[int, str]:
+        if (own := self._others.get(path)) is not None:
+            return own
+        return next((limit for pattern, limit in self._patterns if pattern.fullmatch(path)), self._default)
+
+
+def _pattern(path: str) -> re.Pattern[str]:
+    """What matches a path with parameters: each is one segment."""
+    return re.compile("/".join("[^/]+" if "{" in part else re.escape(part) for part in path.split("/")))
 
 
 async def with_checked_body(

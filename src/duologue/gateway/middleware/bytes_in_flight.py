@@ -1,6 +1,6 @@
 """The limit on the bytes of a user that are arriving or being worked on. Stands behind authentication, which sets the user.
 
-A request's body counts until its response has ended; a socket's message until the socket is read again. What a socket has not
+A request's body counts until its response has ended, and so do the files that are read because the body names them; a socket's message until the socket is read again. What a socket has not
 delivered yet, its protocol counts (`connections`), through the entry ARRIVING of the scope's state.
 """
 
@@ -12,9 +12,8 @@ from urllib.parse import unquote_to_bytes
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from duologue.errors import Busy
 from duologue.gateway.middleware.body_limit import declared_length, refuse_body, with_checked_body
-from duologue.gateway.middleware.byte_ledger import ByteLedger
+from duologue.gateway.middleware.byte_ledger import ByteLedger, counted_by, too_much
 
 ARRIVING = "arriving_bytes"
 """The entry of a socket's state: the `HeldBytes` of the part of a message that has arrived."""
@@ -46,21 +45,22 @@ class BytesInFlight:
 
     async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
         user, ledger = scope["state"]["user"], self._ledger
-        problem = self._refusal()
+        problem = too_much(ledger.limit)
         declared = declared_length(scope)
         if declared is not None and ledger.held(user) + declared > ledger.limit:
             await refuse_body(scope, receive, send, problem, declared)
             return
         held = ledger.open(user)
         try:
-            await with_checked_body(
-                self._app,
-                scope,
-                receive,
-                send,
-                lambda size: None if held.add(size) else problem,
-                room=ledger.limit,
-            )
+            with counted_by(held):
+                await with_checked_body(
+                    self._app,
+                    scope,
+                    receive,
+                    send,
+                    lambda size: None if held.add(size) else problem,
+                    room=ledger.limit,
+                )
         finally:
             held.close()
 
@@ -88,18 +88,11 @@ class BytesInFlight:
         try:
             await self._app(scope, receive_counted, send_unless_refused)
             if refused:
-                reason = self._refusal().message
+                reason = too_much(self._ledger.limit).message
                 await send({"type": "websocket.close", "code": TRY_AGAIN_LATER, "reason": reason})
         finally:
             working.close()
             arriving.close()
-
-    def _refusal(self) -> Busy:
-        megabytes = self._ledger.limit / 2**20
-        return Busy(
-            f"More than {megabytes:g} MB of yours are in flight. Wait for your other requests, or raise limits.in_flight_mb.",
-            code="too_much_in_flight",
-        )
 
 
 def _size(message: Message) -> int:

@@ -1,6 +1,7 @@
 """Responses that are written in the background: each a task of the server, with a numbered log of its events for clients that read them.
 
-Owns how many of them a user may have, cancelling, and how long the log of one that ended can be read. Used by `service`.
+Owns how many of them a user may have, cancelling, that each ends and its end is stored whatever happens, and how long the log of one that
+ended can be read. Used by `service`.
 """
 
 from __future__ import annotations
@@ -8,18 +9,22 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from contextlib import AbstractContextManager, aclosing, nullcontext
 from typing import Any
 
 import anyio
 import anyio.abc
 import msgspec
 
+from duologue import caller
 from duologue.errors import Busy, Problem, Unavailable
+from duologue.gateway.middleware import byte_ledger
+from duologue.gateway.middleware.byte_ledger import HeldBytes
 from duologue.gateway.responses.item_storage import ItemStorage
 from duologue.gateway.responses.preparation import PreparedResponse
 from duologue.gateway.responses.response_reply import Events, Keep, ResponseWriter
 from duologue.http.event_log import EventLog, EventNumbers
+from duologue.notifier import Notifier
 from duologue.store.responses.response_record import StoredResponse
 from duologue.values.events import STOPPING
 from duologue.wire.responses.response_object import failed_after
@@ -33,8 +38,20 @@ ENDED_LOGS = 64
 """Logs of ended responses that are kept."""
 ENDED_BYTES = 32 * 2**20
 """The bytes of these logs."""
+AGAIN_S = 30.0
+"""Seconds after which the end of a response is stored again that could not be stored."""
+MOST_UNSTORED = 256
+"""Of those ends. A database that cannot be written refuses new responses, each of which leaves one."""
 RESTARTED = "server_restarted"
 RESTARTED_SENTENCE = "The server restarted while it wrote this response. Ask again."
+
+Allowed = Callable[[str, str], AbstractContextManager[None]]
+"""A context for work of a user, begun with the key of this id. Raises AccessRevoked where the user may not have it go on."""
+
+
+def anyone(user: str, key: str) -> AbstractContextManager[None]:
+    """Everything may go on: for a server without keys."""
+    return nullcontext()
 
 
 class BackgroundResponse:
@@ -42,10 +59,13 @@ class BackgroundResponse:
 
     def __init__(self, prepared: PreparedResponse, encoder: ResponseEncoder) -> None:
         self.encoder = encoder
-        self.user, self.id = prepared.asked.user, prepared.asked.id
+        self.user, self.id, self.key = prepared.asked.user, prepared.asked.id, caller.key_id.get()
         self.scope = anyio.CancelScope()
         self.ended = anyio.Event()
         self.bytes = 0
+        self.complete = False
+        """Whether its last event is in the log."""
+        self.held: HeldBytes | None = None
         self.log: EventLog[ResponseEvent] = EventLog(
             EventNumbers(-1), reset=(), remembered=MOST_EVENTS, complete_after=-1
         )
@@ -53,6 +73,7 @@ class BackgroundResponse:
     def publish(self, events: Events) -> None:
         for event in events:
             self.bytes += len(event.data)
+            self.complete = self.complete or event.final
             self.log.publish(event)
 
     async def frames(self, after: int = -1) -> AsyncGenerator[bytes]:
@@ -68,7 +89,8 @@ class BackgroundResponse:
 
 
 class BackgroundResponses:
-    """`run` serves until cancelled; before that none can begin. `most`: of one user at a time."""
+    """`run` serves until cancelled; before that none can begin. `most`: of one user at a time; `allowed`: a context for work of a user and
+    the key that began it, which ends it with AccessRevoked."""
 
     def __init__(
         self,
@@ -78,12 +100,16 @@ class BackgroundResponses:
         *,
         most: int,
         clock: Callable[[], float],
+        allowed: Allowed = anyone,
+        again: float = AGAIN_S,
     ) -> None:
         self._writer, self._storage, self._keep = writer, storage, keep
-        self._most, self._clock = most, clock
+        self._most, self._clock, self._allowed, self._again = most, clock, allowed, again
         self._tasks: anyio.abc.TaskGroup | None = None
         self._running: dict[str, BackgroundResponse] = {}
         self._ended: OrderedDict[str, BackgroundResponse] = OrderedDict()
+        self._unstored: OrderedDict[str, StoredResponse] = OrderedDict()
+        self._news = Notifier()
 
     async def run(self, *, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Mark those that the last server left unfinished, and keep the tasks until cancelled."""
@@ -96,16 +122,27 @@ class BackgroundResponses:
             async with anyio.create_task_group() as tasks:
                 self._tasks = tasks
                 task_status.started()
-                await anyio.sleep_forever()
+                await self._store_ends()
         finally:
             self._tasks = None
-            for running in self._running.values():
-                running.log.close()
+
+    async def _store_ends(self) -> None:
+        """Store the ends that could not be stored when they came, without what was written."""
+        while True:
+            while not self._unstored:
+                await self._news.wait()
+            await anyio.sleep(self._again)
+            for id, end in tuple(self._unstored.items()):
+                try:
+                    await self._storage.responses.save(end)
+                except Problem as problem:
+                    log.warning("the end of the response %s could not be stored: %s", id, problem.message)
+                    break
+                self._unstored.pop(id, None)
 
     def check_room(self, user: str) -> None:
         """Raises Busy when this user has as many as allowed, Unavailable while the server starts or stops."""
-        if self._tasks is None:
-            raise Unavailable(STOPPING.message, code=STOPPING.code)
+        self._check_open()
         if sum(running.user == user for running in self._running.values()) >= self._most:
             raise Busy(
                 f"{self._most} of your responses run in the background already (setting responses.background). Wait until one "
@@ -113,20 +150,31 @@ class BackgroundResponses:
                 code="background_full",
             )
 
+    def _check_open(self) -> anyio.abc.TaskGroup:
+        if self._tasks is None or self._tasks.cancel_scope.cancel_called:
+            raise Unavailable(STOPPING.message, code=STOPPING.code)
+        return self._tasks
+
     async def begin(self, prepared: PreparedResponse) -> BackgroundResponse:
         """Store a response and begin to write it. Raises Busy, Unavailable."""
         self.check_room(prepared.asked.user)
-        assert self._tasks is not None
         encoder = self._writer.encoder(prepared, streams=True)
         job = BackgroundResponse(prepared, encoder)
         job.publish(encoder.queued())
         self._running[job.id] = job
         try:
             await self._storage.responses.add(stored_response(prepared, encoder.response), prepared.given)
-        except BaseException:
+            tasks = self._check_open()
+        except BaseException as error:
             del self._running[job.id]
+            if isinstance(error, Problem):
+                # It may have been stored all the same, and must not stay unfinished.
+                encoder.broken(error.code, error.message)
+                self._store_later(stored_response(prepared, encoder.response))
             raise
-        self._tasks.start_soon(self._work, job, prepared)
+        # From here on it is this work that has the bytes of its request, which ends before.
+        job.held = byte_ledger.handed_on()
+        tasks.start_soon(self._work, job, prepared)
         return job
 
     def find(self, user: str, id: str) -> BackgroundResponse | None:
@@ -141,15 +189,6 @@ class BackgroundResponses:
             job.scope.cancel()
             await job.ended.wait()
 
-    def users(self) -> set[str]:
-        """The users of whom one runs."""
-        return {running.user for running in self._running.values()}
-
-    async def cancel_all(self, user: str) -> None:
-        """End every one of this user, as `cancel` does."""
-        for id in [job.id for job in self._running.values() if job.user == user]:
-            await self.cancel(user, id)
-
     def forget(self, user: str, id: str) -> None:
         """Drop the log of one that was deleted."""
         if self.find(user, id) is not None:
@@ -158,20 +197,38 @@ class BackgroundResponses:
     async def _work(self, job: BackgroundResponse, prepared: PreparedResponse) -> None:
         try:
             try:
-                with job.scope:
+                with self._allowed(job.user, job.key), job.scope:
                     await self._write(job, prepared)
                 if job.scope.cancelled_caught and not job.encoder.ended:
                     events = job.encoder.cancelled(int(self._clock()))
                     await self._keep(prepared, job.encoder)
                     job.publish(events)
             except Exception as error:
-                log.exception("the response %s in the background failed", job.id)
+                if not isinstance(error, Problem):
+                    log.exception("the response %s in the background failed", job.id)
                 known = error if isinstance(error, Problem) else Problem("An internal error occurred.")
-                job.publish(job.encoder.broken(known.code, known.message))
+                events = job.encoder.broken(known.code, known.message)
+                try:
+                    await self._keep(prepared, job.encoder)
+                except Problem:
+                    self._store_later(stored_response(prepared, job.encoder.response))
+                if not job.complete:
+                    job.publish(events)
         finally:
+            if not job.complete:
+                # The server stops: the next start finds the row, and those who watch are told now.
+                job.publish(job.encoder.broken(STOPPING.code, STOPPING.message))
+            if job.held is not None:
+                job.held.close()
             self._running.pop(job.id, None)
             job.ended.set()
             self._remember(job)
+
+    def _store_later(self, response: StoredResponse) -> None:
+        self._unstored[response.id] = response
+        while len(self._unstored) > MOST_UNSTORED:
+            self._unstored.popitem(last=False)  # the next start of the server finds it
+        self._news.notify()
 
     async def _write(self, job: BackgroundResponse, prepared: PreparedResponse) -> None:
         is_saved = False

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from duologue.config.settings import LimitSettings
 from duologue.gateway.responses.item_storage import ItemStorage
-from duologue.gateway.responses.response_routes import PAGES, includes_images, items_page
+from duologue.gateway.responses.response_routes import PAGES, asked_page, includes_images
 from duologue.gateway.responses.service import ResponseService
 from duologue.http.json_api import answer, body_of, user_of
 from duologue.http.openapi import documented
@@ -59,7 +59,10 @@ def router(service: ResponseService, limits: LimitSettings) -> APIRouter:
     )
     async def update_conversation(request: Request, id: str) -> Response:
         body = validate(ConversationUpdateBody, await body_of(request))
-        return _shown(await storage.conversations.update(user_of(request), id, dict(body.metadata)))
+        changed = await storage.conversations.update(
+            user_of(request), id, dict(body.metadata), service.most_bytes
+        )
+        return _shown(changed)
 
     @routes.delete("/{id}", openapi_extra=_described("What was deleted"), summary="Delete a conversation")
     async def delete_conversation(request: Request, id: str) -> Response:
@@ -95,8 +98,9 @@ def _add_item_routes(routes: APIRouter, service: ResponseService, limits: LimitS
     )
     async def list_items(request: Request, id: str) -> Response:
         user = user_of(request)
-        items = await storage.conversations.items(user, id)
-        return items_page(request, await storage.shown(user, items, with_images=includes_images(request)))
+        items, more = await storage.conversations.page(user, id, asked_page(request), storage.bounds)
+        shown = await storage.shown(user, items, with_images=includes_images(request))
+        return answer(item_list(shown, more=more))
 
     @routes.get(
         "/{id}/items/{item}", openapi_extra=_described("The item"), summary="Read an item of a conversation"

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from duologue.errors import BadRequest, NotFound, TooLarge, Unavailable
+from duologue.gateway.middleware import byte_ledger
 from duologue.request_parsing import parsing
-from duologue.store.responses.response_record import ItemSide, StoredItem
+from duologue.store.responses.response_record import ItemBounds, ItemSide, StoredItem
 from duologue.wire import media_parts
 from duologue.wire.responses.item_bodies import AnyItem, ReferenceItem, stored_items
 from duologue.wire.responses.item_records import (
@@ -32,10 +33,13 @@ MEGABYTE = 2**20
 
 
 class ItemStorage:
-    """Empty until `use`: the database opens after the routes exist. `most_mb`: of the media of one chain."""
+    """Empty until `use`: the database opens after the routes exist. `most_mb`: of the media of one chain, and of its items; `most_items`:
+    of one chain."""
 
-    def __init__(self, most_mb: int) -> None:
+    def __init__(self, most_mb: int, most_items: int) -> None:
         self._most = most_mb * MEGABYTE
+        self.bounds = ItemBounds(most_items, self._most)
+        """What is read at a time: as much as a request could have sent."""
         self._store: Store | None = None
         self._blobs: Blobs | None = None
 
@@ -70,8 +74,8 @@ class ItemStorage:
         return tuple(kept)
 
     async def with_media(self, user: str, items: Sequence[StoredItem]) -> list[dict[str, Any]]:
-        """Stored items with their media, as a client sent them. Raises TooLarge where they have more bytes than a request may, NotFound for a
-        file that is gone."""
+        """Stored items with their media, as a client sent them. These count for what their user has in flight. Raises TooLarge where they
+        have more bytes than a request may, NotFound for a file that is gone, Busy."""
         left = self._most
         full = []
         for stored in items:
@@ -84,6 +88,7 @@ class ItemStorage:
                         f"The pictures and files of the earlier turns have more than {self._most // MEGABYTE} MB together "
                         "(setting limits.body_mb). Begin anew with those that matter."
                     )
+                byte_ledger.count(base64_size(blob.size))
                 data = await self._files().read(hash)
                 text = await parsing(len(data), media_parts.to_base64, data, user=user)
                 media[part, field] = prefix + text
@@ -106,7 +111,7 @@ class ItemStorage:
         ids = [item.id for item in items if isinstance(item, ReferenceItem)]
         if not ids:
             return list(items)
-        found = await self.responses.items_by_id(user, ids)
+        found = await self.responses.items_by_id(user, ids, self.bounds)
         full = await self.with_media(user, [StoredItem(id, item) for id, item in found.items()])
         known = dict(zip(found, stored_items(full), strict=True))
         resolved: list[AnyItem] = []
@@ -131,6 +136,11 @@ class ItemStorage:
         if self._blobs is None:
             raise Unavailable("The server is starting. Try again in a moment.")
         return self._blobs
+
+
+def base64_size(size: int) -> int:
+    """The characters of so many bytes in base64."""
+    return 4 * ((size + 2) // 3)
 
 
 def output_items(output: Sequence[dict[str, Any]]) -> tuple[StoredItem, ...]:

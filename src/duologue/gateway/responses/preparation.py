@@ -16,10 +16,12 @@ from duologue.config.settings import LimitSettings
 from duologue.errors import BadRequest, TooLarge
 from duologue.gateway.dialects.reply import ReplyPipeline, ReplyPlan
 from duologue.gateway.media.references import MediaReferences
+from duologue.gateway.middleware import byte_ledger
 from duologue.gateway.responses.item_storage import MEGABYTE, ItemStorage
 from duologue.gateway.responses.truncation import fitted_to_context
 from duologue.request_parsing import parsing
 from duologue.store.responses.response_record import StoredItem
+from duologue.threads import LARGE
 from duologue.values.questions.worker_answers import Counted
 from duologue.values.requests import ChatRequest, ModelCard
 from duologue.wire.responses import item_messages
@@ -114,25 +116,29 @@ class ResponsePreparation:
         return plan
 
     async def _earlier_items(self, body: ResponseBody, user: str) -> tuple[list[AnyItem], int]:
-        """The items of the response or conversation that this one continues, and about how many bytes they have. Raises NotFound,
-        BadRequest."""
+        """The items of the response or conversation that this one continues, and about how many bytes they have, which count for what
+        their user has in flight. Raises NotFound, BadRequest, TooLarge before more than a request may have is read, Busy."""
+        rows = self._storage
         if body.previous_response_id is not None:
-            previous = await self._storage.responses.get(user, body.previous_response_id)
+            previous = await rows.responses.get(user, body.previous_response_id)
             if previous.status in RUNNING:
                 raise BadRequest(
                     f"The response {previous.id!r} is still being written; continue it when it has ended.",
                     code="response_in_progress",
                     param="previous_response_id",
                 )
-            stored = await self._storage.responses.chain(user, previous.id)
+            stored = await rows.responses.chain(user, previous.id, rows.bounds)
         elif body.conversation is not None:
             if body.store:
-                await self._storage.conversations.check_room(user, self._settings.user_mb * MEGABYTE)
-            stored = await self._storage.conversations.items(user, body.conversation.id)
+                await rows.conversations.check_room(user, self._settings.user_mb * MEGABYTE)
+            stored = await rows.conversations.items(user, body.conversation.id, rows.bounds)
         else:
             return [], 0
-        full = await self._storage.with_media(user, stored)
-        size = sum(len(text) for item in full for text in _texts(item))
+        size = sum(item.size for item in stored)
+        byte_ledger.count(size)
+        full = await rows.with_media(user, stored)
+        if size < LARGE:  # with pictures it may be large all the same
+            size = sum(len(text) for item in full for text in _texts(item))
         return await parsing(size, stored_items, full, user=user), size
 
 

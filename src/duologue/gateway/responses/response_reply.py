@@ -1,33 +1,27 @@
 """A response while it is written: the reply's events as those of the API, stored before the last one is sent.
 
-`ResponseWriter` does that for the foreground and the background; the two classes after it are the foreground's answers: a stream, and
-the whole response at its end. Used by `service`.
+`ResponseWriter` does that for the foreground and the background; what follows are the foreground's answers: a stream, and the whole
+response at its end. Used by `service`.
 """
 
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
-from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+import msgspec
 
 from duologue.errors import Problem
 from duologue.gateway.dialects.reply import ReplyPipeline
+from duologue.gateway.dialects.whole_replies import written
 from duologue.gateway.responses.preparation import PreparedResponse
-from duologue.http.error_responses import refuse, request_id_of
-from duologue.http.json_api import answer
-from duologue.http.sse import while_connected
-from duologue.queue_ticket import watched_queue
+from duologue.http.whole_answer import WholeAnswer
 from duologue.values.events import Failed
 from duologue.wire.collected_reply import broken_off, problem
 from duologue.wire.responses.response_body import SEALED_THOUGHTS
 from duologue.wire.responses.response_stream import ResponseEncoder, ResponseEvent
-
-log = logging.getLogger(__name__)
 
 Events = list[ResponseEvent]
 Keep = Callable[[PreparedResponse, ResponseEncoder], Awaitable[None]]
@@ -121,32 +115,18 @@ class StreamedResponse:
         return b"event: error\ndata: %b\n\n" % json.dumps(data).encode()
 
 
-class WholeResponse(Response):
+def whole_response(writer: ResponseWriter, prepare: Callable[[], Awaitable[PreparedResponse]]) -> WholeAnswer:
     """Answers when the response has ended; a client that leaves earlier cancels it."""
 
-    def __init__(self, writer: ResponseWriter, prepare: Callable[[], Awaitable[PreparedResponse]]) -> None:
-        super().__init__()
-        self._writer, self._prepare = writer, prepare
+    async def work() -> bytes:
+        prepared = await prepare()
+        encoder = writer.encoder(prepared, streams=False)
+        count = 0
+        async with aclosing(writer.write(prepared, encoder)) as batches:
+            async for _ in batches:
+                count += 1  # one for each event that came
+        if encoder.failed is not None:
+            raise problem(encoder.failed)
+        return await written(count, lambda: msgspec.json.encode(encoder.response))
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with watched_queue() as queue:
-            outcome = await while_connected(receive, self._outcome)
-        if isinstance(outcome, dict):
-            found = answer(outcome)
-            found.headers.update(queue.headers)
-            await found(scope, receive, send)
-        elif outcome is not None:
-            if not isinstance(outcome, Problem):
-                log.error("request %s failed", request_id_of(scope), exc_info=outcome)
-            await refuse(scope, receive, send, outcome, queue.headers)
-
-    async def _outcome(self) -> dict[str, Any] | Exception:
-        try:
-            prepared = await self._prepare()
-            encoder = self._writer.encoder(prepared, streams=False)
-            async with aclosing(self._writer.write(prepared, encoder)) as batches:
-                async for _ in batches:
-                    pass
-            return encoder.response if encoder.failed is None else problem(encoder.failed)
-        except Exception as error:  # noqa: BLE001 (the caller sends it to the client and logs it)
-            return error
+    return WholeAnswer(work)

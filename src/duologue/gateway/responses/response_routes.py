@@ -19,8 +19,9 @@ from duologue.http.json_api import answer, body_of, flag, user_of, whole_number
 from duologue.http.openapi import FLAG, documented, json_body, whole_numbers
 from duologue.http.whole_answer import WholeAnswer
 from duologue.request_parsing import parsing
+from duologue.store.responses.response_record import ItemPage
 from duologue.wire.responses.conversation_bodies import deleted_object
-from duologue.wire.responses.item_records import item_list, page
+from duologue.wire.responses.item_records import item_list
 from duologue.wire.responses.response_body import IMAGE_URLS, ResponseBody, check_item_counts
 from duologue.wire.validation import validate
 
@@ -113,22 +114,22 @@ def router(service: ResponseService, requested: RequestedModels, limits: LimitSe
     @routes.get("/{id}/input_items", openapi_extra=items, summary="List the input items of a response")
     async def list_input_items(request: Request, id: str) -> Response:
         user, storage = user_of(request), service.storage
+        page = asked_page(request)
         await storage.responses.get(user, id)
-        stored = [item for item in await storage.responses.items(user, id) if item.side == "input"]
+        stored, more = await storage.responses.inputs(user, id, page, storage.bounds)
         shown = await storage.shown(user, stored, with_images=includes_images(request))
-        return items_page(request, shown)
+        return answer(item_list(shown, more=more))
 
     return routes
 
 
-def items_page(request: Request, items: list[dict[str, object]]) -> Response:
+def asked_page(request: Request) -> ItemPage:
     """The page of a list that the query asks for. Raises BadRequest."""
     order = request.query_params.get("order") or "desc"
     if order not in ("asc", "desc"):
         raise BadRequest("order must be asc or desc.", param="order")
     limit = whole_number(request, "limit", LISTED, most=MOST_LISTED)
-    some, more = page(items, after=request.query_params.get("after"), limit=limit, order=order)
-    return answer(item_list(some, more=more))
+    return ItemPage(limit, request.query_params.get("after"), order == "asc")
 
 
 def includes_images(request: Request) -> bool:

@@ -20,7 +20,9 @@ from duologue.gateway.media.references import MediaReferences
 from duologue.gateway.responses.background import (
     RESTARTED,
     RESTARTED_SENTENCE,
+    Allowed,
     BackgroundResponses,
+    anyone,
     stored_response,
 )
 from duologue.gateway.responses.item_storage import MEGABYTE, ItemStorage, output_items
@@ -30,7 +32,7 @@ from duologue.gateway.responses.preparation import (
     PreparedResponse,
     ResponsePreparation,
 )
-from duologue.gateway.responses.response_reply import ResponseWriter, StreamedResponse, WholeResponse
+from duologue.gateway.responses.response_reply import ResponseWriter, StreamedResponse, whole_response
 from duologue.http.json_api import answer
 from duologue.http.sse import EventStream, resumable_stream
 from duologue.store.responses.response_record import StoredResponse
@@ -47,7 +49,7 @@ FindAsked = Callable[[], Awaitable[AskedResponse]]
 
 
 class ResponseService:
-    """`count` counts the tokens of a prompt, `clock` gives seconds since 1970. `run` serves until cancelled; before that nothing can be
+    """`count` counts the tokens of a prompt, `clock` gives seconds since 1970, `allowed` is that of `BackgroundResponses`. `run` serves until cancelled; before that nothing can be
     stored."""
 
     def __init__(
@@ -59,14 +61,15 @@ class ResponseService:
         settings: ResponseSettings,
         count: CountTokens,
         clock: Callable[[], float],
+        allowed: Allowed = anyone,
     ) -> None:
         self._settings = settings
         self.clock = clock
-        self.storage = ItemStorage(limits.body_mb)
+        self.storage = ItemStorage(limits.body_mb, limits.messages)
         self.preparation = ResponsePreparation(pipeline, self.storage, references, limits, settings, count)
         self._writer = ResponseWriter(pipeline, self._keep, clock)
         self._background = BackgroundResponses(
-            self._writer, self.storage, self._keep, most=settings.background, clock=clock
+            self._writer, self.storage, self._keep, most=settings.background, clock=clock, allowed=allowed
         )
 
     @property
@@ -93,7 +96,7 @@ class ResponseService:
             return await self.preparation.prepare(await find())
 
         if not body.stream:
-            return WholeResponse(self._writer, prepare)
+            return whole_response(self._writer, prepare)
         streamed = StreamedResponse(self._writer, prepare)
         return EventStream(streamed.source(), streamed, failure=streamed.failure)
 
@@ -107,11 +110,13 @@ class ResponseService:
     async def get(self, user: str, id: str) -> dict[str, Any]:
         """A stored response as it is now. Raises NotFound."""
         stored = await self.storage.responses.get(user, id)
+        job = self._background.find(user, id) if stored.status in RUNNING else None
+        if job is not None and not job.ended.is_set():
+            return {**stored.response, "output": job.encoder.output}
         if stored.status in RUNNING:
-            job = self._background.find(user, id)
-            if job is not None and not job.ended.is_set():
-                return {**stored.response, "output": job.encoder.output}
             stored = await self.storage.responses.get(user, id)  # it may have ended meanwhile
+        if stored.status in RUNNING and job is not None:
+            return {**job.encoder.response, "output": job.encoder.output}  # its end is not stored yet
         response = stored.response
         if stored.status in RUNNING:
             response = failed_after(response, RESTARTED, RESTARTED_SENTENCE)
@@ -136,14 +141,6 @@ class ResponseService:
         stored = await self._in_background(user, id)
         await self._background.cancel(user, stored.id)
         return await self.get(user, id)
-
-    def working_users(self) -> set[str]:
-        """The users of whom a response is written in the background."""
-        return self._background.users()
-
-    async def stop_work(self, user: str) -> None:
-        """Cancel the responses in the background of a user who may do nothing any more."""
-        await self._background.cancel_all(user)
 
     async def delete(self, user: str, id: str) -> None:
         """Raises NotFound."""

@@ -11,8 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from duologue.errors import NotFound, TooLarge
 from duologue.store.database import Database
-from duologue.store.responses.item_rows import add_items, items_of, read_items
-from duologue.store.responses.response_record import ApiConversation, StoredItem
+from duologue.store.responses.item_rows import add_items, items_of, read_items, read_page
+from duologue.store.responses.response_record import ApiConversation, ItemBounds, ItemPage, StoredItem
 from duologue.store.schema.response_tables import response_conversations, response_items
 from duologue.store.schema.rows import json
 
@@ -53,11 +53,15 @@ class ApiConversationRows:
         async with self._database.reading() as connection:
             return await self._get(connection, user, id)
 
-    async def update(self, user: str, id: str, metadata: dict[str, str]) -> ApiConversation:
-        """Replace its metadata. Raises NotFound."""
+    async def update(self, user: str, id: str, metadata: dict[str, str], most_bytes: int) -> ApiConversation:
+        """Replace its metadata. Raises NotFound, and TooLarge as `create` does."""
         async with self._database.writing() as connection:
             found = await self._get(connection, user, id)
-            await self._touch(connection, id, metadata=json(metadata))
+            new, grows = json(metadata), len(json(metadata)) - len(json(found.metadata))
+            size = response_conversations.c.size + grows
+            await self._touch(connection, id, metadata=new, size=size)
+            if grows > 0:
+                await _check_room(connection, user, most_bytes)
         return msgspec.structs.replace(found, metadata=metadata)
 
     async def delete(self, user: str, id: str) -> None:
@@ -79,18 +83,29 @@ class ApiConversationRows:
         async with self._database.reading() as connection:
             await _check_room(connection, user, most_bytes)
 
-    async def items(self, user: str, id: str) -> list[StoredItem]:
-        """Its items, in order. Raises NotFound."""
+    async def items(self, user: str, id: str, most: ItemBounds | None = None) -> list[StoredItem]:
+        """Its items, in order. Raises NotFound, TooLarge without reading them where there are more than `most`."""
         async with self._database.reading() as connection:
             await self._get(connection, user, id)
-            return await read_items(connection, items_of(user, conversation=id))
+            return await read_items(connection, items_of(user, conversation=id), most)
+
+    async def page(
+        self, user: str, id: str, page: ItemPage, most: ItemBounds
+    ) -> tuple[list[StoredItem], bool]:
+        """A page of its items, and whether there are more. Raises NotFound, TooLarge."""
+        async with self._database.reading() as connection:
+            await self._get(connection, user, id)
+            return await read_page(connection, items_of(user, conversation=id), page, most)
 
     async def item(self, user: str, id: str, item: str) -> StoredItem:
         """One of its items. Raises NotFound for either."""
-        found = next((stored for stored in await self.items(user, id) if stored.id == item), None)
-        if found is None:
+        async with self._database.reading() as connection:
+            await self._get(connection, user, id)
+            these = items_of(user, conversation=id).where(response_items.c.id == item).limit(1)
+            found = await read_items(connection, these)
+        if not found:
             raise _missing_item(item)
-        return found
+        return found[0]
 
     async def delete_item(self, user: str, id: str, item: str) -> ApiConversation:
         """Remove an item. Raises NotFound for either."""

@@ -10,12 +10,28 @@ ItemSide = Literal["input", "output"]
 
 
 class StoredItem(Struct, frozen=True):
-    """An item with its id; `files` are the hashes of its media."""
+    """An item with its id; `files` are the hashes of its media. `size`: of one that was read, how long it is as JSON."""
 
     id: str
     item: dict[str, Any]
     side: ItemSide = "input"
     files: tuple[str, ...] = ()
+    size: int = 0
+
+
+class ItemBounds(Struct, frozen=True):
+    """How many items are read at a time at most, and of how many bytes together."""
+
+    items: int
+    size: int
+
+
+class ItemPage(Struct, frozen=True):
+    """Which items of a list are asked for: up to `limit` behind the one with the id `after`, or from the start where there is none."""
+
+    limit: int
+    after: str | None = None
+    ascending: bool = False
 
 
 class StoredResponse(Struct, frozen=True):

@@ -14,8 +14,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from duologue.errors import NotFound
 from duologue.store.database import Database
-from duologue.store.responses.item_rows import add_items, items_of, read_items
-from duologue.store.responses.response_record import StoredItem, StoredResponse
+from duologue.store.responses.item_rows import add_items, items_of, on_side, read_items, read_page
+from duologue.store.responses.response_record import ItemBounds, ItemPage, StoredItem, StoredResponse
 from duologue.store.schema.response_tables import response_conversations, response_items, responses
 from duologue.store.schema.rows import json
 
@@ -52,14 +52,14 @@ class ResponseRows:
                 await self._append(connection, response, items)
 
     async def save(self, response: StoredResponse) -> None:
-        """Store how far a running response is; without effect if it was deleted."""
+        """Store how far a running response is; without effect if it has ended or was deleted."""
         async with self._database.writing() as connection:
             await connection.execute(_saved(response))
 
     async def finish(
         self, response: StoredResponse, given: Sequence[StoredItem], output: Sequence[StoredItem]
     ) -> None:
-        """Store how a running response ended; without effect if it was deleted. `given`: the items that `add` stored."""
+        """Store how a running response ended; without effect if that is stored or it was deleted. `given`: the items that `add` stored."""
         async with self._database.writing() as connection:
             if (await connection.execute(_saved(response))).rowcount == 0:
                 return
@@ -81,8 +81,16 @@ class ResponseRows:
         async with self._database.reading() as connection:
             return await read_items(connection, items_of(user, response=id))
 
-    async def chain(self, user: str, id: str) -> list[StoredItem]:
-        """The items of a response and of all that it continues, the oldest first. Raises NotFound when one of them is gone."""
+    async def inputs(
+        self, user: str, id: str, page: ItemPage, most: ItemBounds
+    ) -> tuple[list[StoredItem], bool]:
+        """A page of what the response was given, and whether there is more. Raises TooLarge."""
+        async with self._database.reading() as connection:
+            return await read_page(connection, on_side(items_of(user, response=id), "input"), page, most)
+
+    async def chain(self, user: str, id: str, most: ItemBounds | None = None) -> list[StoredItem]:
+        """The items of a response and of all that it continues, the oldest first. Raises NotFound when one of them is gone, TooLarge
+        without reading them where there are more than `most`."""
         chain = _chain(user, id)
         these = (
             select(response_items.c.id, response_items.c.item, response_items.c.side)
@@ -100,18 +108,29 @@ class ResponseRows:
                     code="response_not_found",
                     param="previous_response_id",
                 )
-            return await read_items(connection, these)
+            return await read_items(connection, these, most)
 
-    async def items_by_id(self, user: str, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
-        """The items with these ids that are stored for this user."""
-        wanted = list(ids)
+    async def items_by_id(
+        self, user: str, ids: Iterable[str], most: ItemBounds | None = None
+    ) -> dict[str, dict[str, Any]]:
+        """The items with these ids that are stored for this user. Raises TooLarge for more than `most`."""
+        wanted = list(dict.fromkeys(ids))
         found: dict[str, dict[str, Any]] = {}
+        left = most
         async with self._database.reading() as connection:
             for start in range(0, len(wanted), BATCH):
-                these = select(response_items.c.id, response_items.c.item).where(
+                these = select(response_items.c.id, response_items.c.item, response_items.c.side).where(
                     response_items.c.user == user, response_items.c.id.in_(wanted[start : start + BATCH])
                 )
-                found |= {id: _object(item) for id, item in await connection.execute(these)}
+                # The newest of those that have the same id: a conversation has copies.
+                newest = select(func.max(response_items.c.position)).where(
+                    response_items.c.user == user, response_items.c.id.in_(wanted[start : start + BATCH])
+                )
+                these = these.where(response_items.c.position.in_(newest.group_by(response_items.c.id)))
+                items = await read_items(connection, these, left)
+                found |= {stored.id: stored.item for stored in items}
+                if left is not None:
+                    left = ItemBounds(left.items, left.size - sum(stored.size for stored in items))
         return found
 
     async def delete(self, user: str, id: str) -> None:
@@ -179,8 +198,10 @@ class ResponseRows:
 
 
 def _saved(response: StoredResponse) -> Any:
+    """What changes a response that has not ended: its end is stored once."""
     values = {"status": response.status, "response": json(response.response)}
-    return update(responses).where(responses.c.id == response.id).values(values)
+    this = update(responses).where(responses.c.id == response.id, responses.c.status.in_(UNFINISHED))
+    return this.values(values)
 
 
 def _chain(user: str, id: str) -> CTE:

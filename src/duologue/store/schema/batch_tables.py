@@ -20,7 +20,7 @@ stored_files = Table(
     Index("stored_files_as_listed", "user", "created", "id"),
 )
 
-# `output_file` and `error_file` are ids of stored files, which may be deleted before the batch.
+# `output_file` and `error_file` are ids of stored files, which may be deleted before the batch; `key` is that of the key that made it.
 batches = Table(
     "batches",
     metadata,

@@ -102,15 +102,6 @@ def listed(item: Mapping[str, Any]) -> dict[str, Any]:
     return _replaced(item, {(part, field): None for part, field, _, _ in stored_files(item)})
 
 
-def page(
-    items: Sequence[dict[str, Any]], *, after: str | None, limit: int, order: str
-) -> tuple[list[dict[str, Any]], bool]:
-    """Some of the items and whether there are more. `items` are in the order in which they came; unknown ids begin at the start."""
-    ordered = list(items) if order == "asc" else list(reversed(items))
-    at = next((index + 1 for index, item in enumerate(ordered) if item["id"] == after), 0)
-    return ordered[at : at + limit], len(ordered) > at + limit
-
-
 def item_list(items: Sequence[Mapping[str, Any]], *, more: bool) -> dict[str, Any]:
     """A page as OpenAI's lists have it."""
     return {

@@ -106,6 +106,7 @@ export const REMEDIES_OF: Readonly<Record<string, readonly Remedy[]>> = {
   app_disabled: LATER,
   device_lost: LATER,
   worker_lost: LATER,
+  access_revoked: LATER,
   worker_restarted: LATER,
 
   // The message itself, or the chat.

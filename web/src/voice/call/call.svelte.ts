@@ -12,10 +12,12 @@ import { Captions, type Line as CaptionLine } from "./captions";
 import { type CallDevices, CallSound } from "./call_sound.svelte";
 import type { CallSocket, OpenSocket } from "./socket";
 import { MicrophoneError, type MicrophoneFault } from "../audio/microphone";
+import { PassingNotice } from "./passing_notice.svelte";
 import { Playback } from "./playback";
 import type { PlayoutReport } from "../audio/playout";
 import { type CallStart, type CallState, type ClientMessage, readMessage, type ServerMessage, startMessage, type UnitFigures } from "./protocol";
 import { PendingApprovals } from "./pending_approvals.svelte";
+import { PushToTalk } from "./push_to_talk.svelte";
 import { OUTPUT_RATE } from "../audio/samples";
 import type { CallFilm } from "../video_stream/call_film";
 import { CallVideo, type VideoDevices, type VideoSource } from "../video/call_video.svelte";
@@ -49,8 +51,6 @@ const STABLE_CONNECTION_MS = 20_000;
 const FINAL_CLOSE_CODES = new Set([1000, 1008, 1009, 1013]);
 /** What the server says, once, of frames that it does not use. */
 const FRAME_ERRORS = new Set(["modality_unsupported", "app_disabled"]);
-/** How long a notice is shown, milliseconds. */
-const NOTICE_MS = 8000;
 
 export class Call {
   readonly #deps: CallDependencies;
@@ -67,10 +67,9 @@ export class Call {
   #captions = $state.raw(new Captions());
   #problem = $state("");
   #fault = $state<MicrophoneFault | null>(null);
-  #notice = $state("");
+  readonly #notice: PassingNotice;
   #queuePosition = $state.raw<{ readonly position: number; readonly wait: number | null } | null>(null);
-  #holdToTalk = $state(false);
-  #talkPressed = $state(false);
+  readonly #talk: PushToTalk;
   /** The user wants this call recorded. */
   #wantsRecording = false;
   #recorded = $state(false);
@@ -89,12 +88,11 @@ export class Call {
   #lastError = "";
   #cancelTimer: (() => void) | null = null;
   #releaseScreen: (() => void) | null = null;
-  #cancelNotice: (() => void) | null = null;
   #videoAtEnd: VideoSource | null = null;
 
   constructor(deps: CallDependencies, holds = false) {
     this.#deps = deps;
-    this.#holdToTalk = holds;
+    this.#notice = new PassingNotice(deps.clock);
     this.lips = new Lips(() => deps.clock.now());
     this.sound = new CallSound(deps, {
       onFrame: (pcm) => {
@@ -102,9 +100,9 @@ export class Call {
         this.video.tick();
       },
       onPlayed: (report) => this.#onPlayed(report),
-      onTrouble: (sentence) => this.#showNotice(sentence),
+      onTrouble: (sentence) => this.#notice.show(sentence),
     });
-    this.sound.hold(holds);
+    this.#talk = new PushToTalk(holds, (silent) => this.sound.hold(silent));
     this.video = new CallVideo(
       deps.video,
       {
@@ -150,7 +148,7 @@ export class Call {
 
   /** A passing notice; the call continues. */
   get notice(): string {
-    return this.#notice;
+    return this.#notice.text;
   }
 
   /** Position in the queue for a free seat. */
@@ -164,11 +162,11 @@ export class Call {
 
   /** Push-to-talk is on. */
   get holdToTalk(): boolean {
-    return this.#holdToTalk;
+    return this.#talk.on;
   }
 
   get talkPressed(): boolean {
-    return this.#talkPressed;
+    return this.#talk.pressed;
   }
 
   /** The server records the call. */
@@ -239,7 +237,7 @@ export class Call {
 
   /** Shows a sentence for a while, for example why something is not possible. */
   explain(sentence: string): void {
-    this.#showNotice(sentence);
+    this.#notice.show(sentence);
   }
 
   hangUp(): void {
@@ -283,19 +281,15 @@ export class Call {
 
   /** The push-to-talk button was pressed or released. */
   setTalkPressed(down: boolean): void {
-    if (!this.#holdToTalk || this.#talkPressed === down || this.#phase !== "live") return;
-    this.#talkPressed = down;
-    this.#applyHold();
-    this.#send({ type: "hold", down });
+    if (this.#phase === "live" && this.#talk.press(down)) this.#send({ type: "hold", down });
   }
 
   /** Switches push-to-talk. The server need not know: between presses it receives silence. */
   setHoldToTalk(holds: boolean): void {
-    if (holds === this.#holdToTalk) return;
+    if (holds === this.#talk.on) return;
     this.setTalkPressed(false);
-    this.#holdToTalk = holds;
     this.#deps.saveHoldToTalk(holds);
-    this.#applyHold();
+    this.#talk.turn(holds);
   }
 
   /** Switches recording on or off. A call that reconnects is recorded further. */
@@ -303,11 +297,6 @@ export class Call {
     if (this.#phase !== "live") return;
     this.#wantsRecording = on;
     this.#send({ type: "record", on });
-  }
-
-  /** While push-to-talk is on, the microphone is silent between presses. */
-  #applyHold(): void {
-    this.sound.hold(this.#holdToTalk && !this.#talkPressed);
   }
 
   #onPlayed(report: PlayoutReport): void {
@@ -379,8 +368,7 @@ export class Call {
     const delay = RETRY_DELAYS_MS[this.#retries++];
     if (delay === undefined) return this.#end(words().unreachable);
     this.#phase = this.#phase === "connecting" ? "connecting" : "reconnecting";
-    this.#talkPressed = false;
-    this.#applyHold();
+    this.#talk.release();
     this.#cancelTimer = this.#deps.clock.after(delay, () => void this.#dial());
   }
 
@@ -439,7 +427,7 @@ export class Call {
   }
 
   #onRecording(on: boolean, reason: string): void {
-    if (this.#recorded && !on && reason !== "stopped") this.#showNotice(recordings().stopped);
+    if (this.#recorded && !on && reason !== "stopped") this.#notice.show(recordings().stopped);
     this.#recorded = on;
     if (!on) this.#wantsRecording = false;
   }
@@ -448,7 +436,7 @@ export class Call {
     this.#lastError = sentence;
     // The call goes on without pictures.
     if (FRAME_ERRORS.has(code) && this.video.phase !== "off") this.video.refuse(sentence);
-    else this.#showNotice(sentence);
+    else this.#notice.show(sentence);
   }
 
   #updateCaptions(message: ServerMessage): void {
@@ -482,13 +470,6 @@ export class Call {
     this.#socket?.sendPicture(JSON.stringify(message));
   }
 
-  /** Shows a notice for a while. */
-  #showNotice(sentence: string): void {
-    this.#notice = sentence;
-    this.#cancelNotice?.();
-    this.#cancelNotice = this.#deps.clock.after(NOTICE_MS, () => (this.#notice = ""));
-  }
-
   /** Ends the call; a problem stays visible until it is dismissed. */
   #end(problem: string, fault: MicrophoneFault | null = null): void {
     if (this.#connection > 0) this.#videoAtEnd = this.video.phase === "off" ? null : this.video.kind;
@@ -498,8 +479,7 @@ export class Call {
     this.#fault = fault;
     this.#connection++;
     this.#cancelTimer?.();
-    this.#cancelNotice?.();
-    this.#notice = "";
+    this.#notice.clear();
     this.#queuePosition = null;
     this.#approvals.clear();
     this.#socket?.close();

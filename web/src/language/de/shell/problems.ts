@@ -132,6 +132,7 @@ const LEADS: Readonly<Record<string, string>> = {
   upstream_unreachable: "Der Modellserver ist nicht erreichbar.",
   voice_not_found: "Diese Stimme gibt es hier nicht.",
   voice_unavailable: "Die Stimme des Servers ist gerade nicht verfügbar.",
+  access_revoked: "Der Zugang, mit dem das begonnen wurde, wurde entzogen. Beginne es mit einem gültigen Schlüssel neu.",
   forbidden: "Das ist dir nicht erlaubt.",
   hub_busy: "Das Modellverzeichnis nimmt gerade keine Anfragen mehr an.",
   hub_unreachable: "Das Modellverzeichnis ist nicht erreichbar.",

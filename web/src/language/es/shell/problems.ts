@@ -132,6 +132,7 @@ const LEADS: Readonly<Record<string, string>> = {
   upstream_unreachable: "No se puede conectar con el servidor del modelo.",
   voice_not_found: "Esa voz no está aquí.",
   voice_unavailable: "La voz del servidor no está disponible.",
+  access_revoked: "Se revocó el acceso con el que se inició. Empieza de nuevo con una clave válida.",
   forbidden: "No tienes permiso para eso.",
   hub_busy: "El repositorio de modelos no admite más peticiones ahora.",
   hub_unreachable: "No se puede acceder al repositorio de modelos.",

@@ -132,6 +132,7 @@ const LEADS: Readonly<Record<string, string>> = {
   upstream_unreachable: "Le serveur du modèle est injoignable.",
   voice_not_found: "Cette voix n’existe pas ici.",
   voice_unavailable: "La voix du serveur est indisponible pour le moment.",
+  access_revoked: "L’accès qui a servi à commencer a été révoqué. Recommencez avec une clé valide.",
   forbidden: "Vous n’y êtes pas autorisé.",
   hub_busy: "Le dépôt de modèles n’accepte plus de requêtes pour le moment.",
   hub_unreachable: "Le dépôt de modèles est inaccessible.",
