@@ -122,7 +122,7 @@ class LifeService:
             tickets += sum(not entry.behind for entry in pool.scheduler.entries())
         # One that waits for an approval may wait for a day.
         active = () if self._runs is None else self._runs.active
-        return max(tickets, sum(run.view.waiting != "approval" for run in active))
+        return max(tickets, len([run for run in active if run.view.waiting != "approval"]))
 
     async def _memory(self, status: WorkerStatus) -> WorkerMemory:
         processes = [one.process for pool in self.pools for one in pool.workers.values() if one.process]
