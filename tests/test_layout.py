@@ -34,6 +34,8 @@ COMMANDS = (
     "life/flags",
     "models",
     "voice",
+    "usage/key_commands",
+    "usage/usage_command",
 )
 
 GROUND = {"values", "errors"}
@@ -142,8 +144,10 @@ INSIDE: dict[str, dict[str, set[str]]] = {
             "tokens",
             "tuning",
             "upstreams",
+            "usage",
             "workers",
         },
+        "usage": {"auth", "models", "scheduling"},
         "admin": {"apps", "auth", "help", "middleware", "models", "scheduling", "speech", "workers"},
         "apps": {"auth"},
         "avatars": {"speech"},
@@ -226,7 +230,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
     "tools": {"": {"builtin", "mcp"}, "builtin": {"", "mcp"}, "mcp": {""}},
     "models": {"": {"gguf"}, "hub": {"", "gguf"}, "gguf": {""}},
     "store": {
-        "": {"accounts", "backup", "batches", "faces", "responses", "schema", "search", "sound"},
+        "": {"accounts", "backup", "batches", "faces", "responses", "schema", "search", "sound", "usage"},
         "accounts": {"", "schema"},
         "batches": {"", "schema"},
         "backup": {"", "schema"},
@@ -235,6 +239,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         "schema": {""},
         "search": {"", "schema"},
         "sound": {"", "schema"},
+        "usage": {"", "schema"},
     },
 }
 
@@ -250,6 +255,7 @@ PURE = (
     "gateway/connections/bound_log.py",
     "gateway/connections/bounds.py",
     "gateway/connections/refusals.py",
+    "gateway/scheduling/expected_tokens.py",
     "gateway/scheduling/scheduler.py",
     "gateway/scheduling/queueing/",
     "gateway/scheduling/served_models.py",
@@ -297,6 +303,11 @@ PURE = (
     "gateway/scheduling/prefix_digest.py",
     "gateway/admin/load_metrics.py",
     "gateway/admin/metrics_history.py",
+    "gateway/usage/key_limiter.py",
+    "gateway/usage/minute_window.py",
+    "gateway/usage/model_allowance.py",
+    "gateway/usage/usage_counter.py",
+    "gateway/usage/usage_table.py",
     "gateway/models/transfer_rate.py",
     "gateway/models/requested/load_rules.py",
     "gateway/models/requested/alias_patterns.py",
@@ -622,7 +633,13 @@ def test_the_command_line_imports_the_programs_only_inside_its_commands() -> Non
             if at_import
             and (file := file_of(module)) is not None
             and name_of(file)
-            not in {"__init__.py", "errors.py", "cli/__init__.py", "cli/accounts/__init__.py"}
+            not in {
+                "__init__.py",
+                "errors.py",
+                "cli/__init__.py",
+                "cli/accounts/__init__.py",
+                "cli/usage/__init__.py",
+            }
             and name_of(file) not in {f"cli/{stem}.py" for stem in COMMANDS}
         ]
     )

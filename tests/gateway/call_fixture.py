@@ -15,6 +15,7 @@ from duologue.gateway.calls.call_seat import CallSeat
 from duologue.gateway.calls.history import EphemeralHistory
 from duologue.gateway.calls.native_turns import Transcribe
 from duologue.gateway.calls.prefill_ahead import ReadAhead
+from duologue.gateway.scheduling.request_meter import NO_METER, RequestMeter
 from duologue.gateway.scheduling.work_observer import WorkObserver
 from duologue.values import call_events
 from duologue.values.call_events import CallSetup
@@ -80,6 +81,7 @@ class RunningCall:
         context: int = 0,
         native: ModelCard | None = None,
         transcribe: Transcribe | None = None,
+        meter: RequestMeter = NO_METER,
     ) -> None:
         self.client = Client()
         self.generate = generate or FakeGenerate()
@@ -88,7 +90,7 @@ class RunningCall:
         self.figures = self.observer.figures
         self.ended: CallEnded | None = None
         self.call = Call(
-            CallSeat(FakeSeats(*leases), "call", native),  # type: ignore[arg-type]
+            CallSeat(FakeSeats(*leases), "call", native, meter),  # type: ignore[arg-type]
             self.generate,
             self.history,
             voice.VoiceEncoder(),

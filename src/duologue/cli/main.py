@@ -21,6 +21,7 @@ from duologue.cli import Config, Data, avatar, backup, keys, models
 from duologue.cli import voice as voice_commands
 from duologue.cli.accounts import audit, users
 from duologue.cli.life import flags as life
+from duologue.cli.usage import key_commands, usage_command
 from duologue.errors import BadRequest, Problem
 
 if TYPE_CHECKING:
@@ -413,9 +414,12 @@ app.command()(models.setup)
 app.command()(life.drain)
 app.command()(life.restart)
 app.add_typer(models.models)
+keys.keys.command()(key_commands.show)
+keys.keys.command()(key_commands.limit)
 app.add_typer(keys.keys)
 app.add_typer(users.users)
 app.command()(audit.audit)
+app.command()(usage_command.usage)
 app.add_typer(avatar.avatars)
 app.command()(backup.backup)
 

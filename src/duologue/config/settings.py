@@ -22,6 +22,7 @@ from duologue.config.sections.backups import BackupSettings as BackupSettings
 from duologue.config.sections.batches import BatchSettings, FileSettings
 from duologue.config.sections.compat import CompatSettings
 from duologue.config.sections.connections import ConnectionSettings
+from duologue.config.sections.key_limits import KeyLimitSettings, UsageSettings
 from duologue.config.sections.lifecycle import LifecycleSettings, ModelWorkers
 from duologue.config.sections.loading import LoadingSettings
 from duologue.config.sections.log import Log
@@ -265,6 +266,7 @@ class LimitSettings(Section):
     avatar_mb: Annotated[int, Field(ge=1, le=256)] = Field(
         default=64, description="Largest picture or figure to keep as a face, in megabytes."
     )
+    key: KeyLimitSettings = KeyLimitSettings()
 
     def media_budget(self) -> MediaBudget:
         """What the pictures, sounds and videos of one request may cost."""
@@ -422,6 +424,7 @@ class Settings(EngineSettings):
     video: VideoConfig = VideoConfig()
     queue: QueueSettings = QueueSettings()
     limits: LimitSettings = LimitSettings()
+    usage: UsageSettings = UsageSettings()
     connections: ConnectionSettings = ConnectionSettings()
     chat: Chat = Chat()
     runs: RunSettings = RunSettings()

@@ -45,6 +45,7 @@ class Accounts:
     def __init__(self, settings: Settings) -> None:
         remote = not all(middleware.is_loopback(host) for host in settings.compat.hosts(settings.host))
         key = settings.key.get_secret_value() if settings.key else None
+        self.default_limits = settings.limits.key.applied()
         self.keys = Keys(read_key(key, settings.key_file), always=remote)
         self.guessing = GuessGuard()
         self.logins = sessions.LoginSessions(self.keys)
@@ -61,7 +62,12 @@ class Accounts:
             self.keys, self.logins, cookie=self.cookie, now=wall_clock, guessing=self.guessing
         )
         logins = login_routes.router(self.keys, self.logins, cookie=self.cookie)
-        return signing_in, logins, key_routes.router(self.keys), audit_routes.router(self.audit)
+        return (
+            signing_in,
+            logins,
+            key_routes.router(self.keys, self.default_limits),
+            audit_routes.router(self.audit),
+        )
 
     async def run(
         self,

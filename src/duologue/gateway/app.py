@@ -18,7 +18,6 @@ from starlette.middleware import Middleware
 from duologue import __version__, telemetry
 from duologue.config import Settings
 from duologue.decoder import service as decoder
-from duologue.errors import Unavailable
 from duologue.faces.catalogue import LookCatalogue
 from duologue.gateway import tls, web_pictures
 from duologue.gateway.accounts import Accounts, RunWork
@@ -41,7 +40,7 @@ from duologue.gateway.batches.service import BatchService
 from duologue.gateway.body_limits import MEGABYTE, body_limits, json_limit, message_limits
 from duologue.gateway.calls import voice_socket
 from duologue.gateway.calls.call_model import is_native
-from duologue.gateway.calls.call_services import CallServices
+from duologue.gateway.calls.call_services import CallServices, continued_conversations
 from duologue.gateway.dialects import audio, chat_completions, chat_socket, parse_routes, text_completions
 from duologue.gateway.dialects.reply import ReplyPipeline
 from duologue.gateway.duplex import duplex_socket
@@ -83,6 +82,7 @@ from duologue.gateway.startup_messages import StartupMessages
 from duologue.gateway.static_page import FOLDER, StaticPage
 from duologue.gateway.upstreams import upstream_routes
 from duologue.gateway.upstreams.service import UpstreamService
+from duologue.gateway.usage.service import UsageService
 from duologue.gateway.voice_pool import voice_pool
 from duologue.gateway.workers.load_specs import ListCards
 from duologue.http.error_responses import exception_handlers
@@ -97,9 +97,7 @@ from duologue.wire.worker_protocol import LoadSpec
 if TYPE_CHECKING:
     import ssl
 
-    from duologue.conversations.call_turns import CallTurns
     from duologue.conversations.service import Service
-    from duologue.values.messages import Tool
 
 log = logging.getLogger(__name__)
 
@@ -128,6 +126,7 @@ class Gateway:
         self._restarts = restarts or GatewayRestarts()
         self.accounts = Accounts(settings)
         self.keys, self.guessing = self.accounts.keys, self.accounts.guessing
+        self.usage = UsageService(settings, self.keys)
         self.ledger = ByteLedger(settings.limits.in_flight_mb * MEGABYTE)
         self.static_page = StaticPage(FOLDER if settings.ui.enabled else None)
         self.startup_messages = StartupMessages(settings, announce)
@@ -140,17 +139,19 @@ class Gateway:
             log=(settings.log.level, settings.log.format),
             on_change=self._pool_changed,
             stall_limit=settings.lifecycle.engine_stall_s,
+            weight_of=self.usage.lookup.weight,
         )
         self.metrics = ServerMetrics(self._pools, self.pool.find)
         work = self.metrics.work
         generator = Generator(self.pool, observe=work.reply_ended, wrote=self.metrics.history.wrote)
         self.replies = generator.running
-        self.models = ModelRegistry(self.pool.cards, settings.all_aliases, self.pool.find)
-        self.embeddings = EmbeddingService(self.pool, self.models, work.vectors_ended)
-        self.voice = voice_pool(settings, self._pool_changed)
+        meter, allows = self.usage.meter, self.usage.lookup.may_list
+        self.models = ModelRegistry(self.pool.cards, settings.all_aliases, self.pool.find, allows)
+        self.embeddings = EmbeddingService(self.pool, self.models, work.vectors_ended, meter=meter)
+        self.voice = voice_pool(settings, self._pool_changed, self.usage.lookup.weight)
         self.library = VoiceLibrary(settings.limits.voices)
         self.avatars = AvatarLibrary(settings.limits.avatars, LookCatalogue())
-        self.speech = SpeechService(self.voice, settings.voice, self.library, work)
+        self.speech = SpeechService(self.voice, settings.voice, self.library, work, meter)
         self.video = VideoOffers(settings.video, self.speech, self.avatars)
         self.clips = ClipService(self.speech, self.avatars, settings.data / "clips")
         self.files = StoredFiles(
@@ -158,7 +159,8 @@ class Gateway:
         )
         self._told_voice = (self.speech.status, self.speech.card)
         fitter = MediaFitter(self.speech, settings.limits.media_budget())
-        self.generate = FittedGenerate(traced(generator), self.models.resolve, fitter)
+        self.fitted = FittedGenerate(traced(generator), self.models.resolve, fitter)
+        self.generate = self.usage.generate(self.fitted, self.models.resolve)
         self.apps = AppRegistry(self._abilities, self._models_changed)
         self.voice_packs = VoicePacks(settings, self.voice, probe_hardware)
         self.recordings = RecordingService(
@@ -194,8 +196,8 @@ class Gateway:
             self.models,
             settings=settings.voice,
             limits=settings.limits,
-            conversations=self._open_call_turns,
-            read_ahead=self.generate.reading_ahead(generator.ahead),
+            conversations=continued_conversations(lambda: self.service),
+            read_ahead=self.fitted.reading_ahead(generator.ahead),
             observe=self.metrics.work,
             speech=self.speech,
             apps=self.apps,
@@ -203,16 +205,17 @@ class Gateway:
             slots=self.pool,
             video=self.video,
             wake=lambda name: self.model_service.loader.wake_named(name),
+            meter=self.usage.meter,
         )
 
     def _features(self) -> dict[str, bool]:
         """What else users may do. A model that holds calls by itself needs no voice worker."""
-        native = any(is_native(card) for card in self.models.cards())
+        native = any(is_native(card) for card in self.models.every())
         return {"recording": self.recordings.allowed, **({"voice": True} if native else {})}
 
     def _abilities(self) -> Abilities:
         """What the loaded engines can do."""
-        cards = [card for card in self.models.cards() if card.chats]
+        cards = [card for card in self.models.every() if card.chats]
         native = [card for card in cards if is_native(card)]
         coming = bool(self.model_service.coming) or any(not card.context for card in cards)
         return Abilities(
@@ -230,16 +233,6 @@ class Gateway:
 
     def _pools(self) -> list[Pool]:
         return [self.pool, *([] if self.voice is None else [self.voice])]
-
-    async def _open_call_turns(
-        self, user: str, conversation: str, model: str, tools: Sequence[Tool]
-    ) -> CallTurns:
-        """A conversation that is continued as a call. Raises Problem."""
-        from duologue.conversations.call_turns import open_call_turns
-
-        if self.service is None:
-            raise Unavailable("The server is starting. Call again in a moment.")
-        return await open_call_turns(self.service, user, conversation, model=model, tools=tools)
 
     def _is_temporary(self, conversation: str) -> bool:
         return self.service is not None and self.service.stores.is_temporary(conversation)
@@ -298,6 +291,7 @@ class Gateway:
             modes=self.apps.standings,
             drain=self.life.drain.refusal,
             resting=self.model_service.resting.cards,
+            allows=self.usage.lookup.may_list,
         )
 
     def _openai_routes(self, references: MediaReferences) -> tuple[APIRouter, ...]:
@@ -336,7 +330,7 @@ class Gateway:
             references,
             limits=limits,
             settings=self.settings.responses,
-            count=self.generate.counting(self.pool.count),
+            count=self.fitted.counting(self.pool.count),
             clock=time.time,
         )
         responses = response_routes.router(self.responses, self.requested_models, limits)
@@ -366,6 +360,7 @@ class Gateway:
                 ),
                 accounts.recording(),
                 self.life.gate(),
+                self.usage.headers(),
                 Middleware(StreamLimit, settings.limits.sockets_per_user),
                 Middleware(BytesInFlight, self.ledger, streamed=["/api/blobs", "/api/import", "/v1/files"]),
                 Middleware(MessageLimit, message_limits(settings)),
@@ -373,7 +368,7 @@ class Gateway:
             ],
             exception_handlers=exception_handlers(),
         )
-        for router in accounts.routes():
+        for router in (*accounts.routes(), self.usage.routes()):
             app.include_router(router)
         self._include_routers(app)
         app.router.default = page
@@ -429,7 +424,7 @@ class Gateway:
             anthropic_messages.router(
                 self.generate,
                 self.requested_models,
-                self.generate.counting(self.pool.count),
+                self.fitted.counting(self.pool.count),
                 limits=self.settings.limits,
                 speech=self.speech,
                 references=references,
@@ -461,7 +456,7 @@ class Gateway:
                     self.settings,
                     generate=self.generate,
                     resolve=self.models.resolve,
-                    count=self.generate.counting(self.pool.count),
+                    count=self.fitted.counting(self.pool.count),
                     models=self.model_service.for_chats,
                     has_waiting_requests=lambda: self.pool.scheduler.someone_waits,
                     model_ready=self._settle,
@@ -475,6 +470,7 @@ class Gateway:
             tasks.start_soon(self._repeat_loads)
             work = (RunWork(self.service.runs), self.responses, self.batches, self.clips)
             await tasks.start(self.accounts.run, self.service.stores.durable.database, work)
+            await tasks.start(self.usage.run, self.service.stores.durable.usage)
             self.library.use(self.service.stores.durable.custom_voices)
             await tasks.start(self.clips.run)
             self.avatars.use(self.service.stores.durable.avatars)
@@ -491,3 +487,4 @@ class Gateway:
             tasks.start_soon(watch_loop, telemetry.metrics().loop_stalled)
             yield
             await self.keys.note_used()
+            await self.usage.flush()

@@ -15,8 +15,10 @@ PORT = 50
 """The voice worker searches its port from this far behind the first worker's port."""
 
 
-def voice_pool(settings: Settings, on_change: Callable[[], None]) -> Pool | None:
-    """The pool; None where the voice is switched off or not installed."""
+def voice_pool(
+    settings: Settings, on_change: Callable[[], None], weight_of: Callable[[str], float]
+) -> Pool | None:
+    """The pool; None where the voice is switched off or not installed. `weight_of`: the weight of a share of the queue."""
     load_spec = voice_load_spec(settings, chosen_pack(settings.data))
     if load_spec is None:
         return None
@@ -27,4 +29,5 @@ def voice_pool(settings: Settings, on_change: Callable[[], None]) -> Pool | None
         log=(settings.log.level, settings.log.format),
         ticket_prefix="q_v",
         on_change=on_change,
+        weight_of=weight_of,
     )

@@ -34,6 +34,7 @@ from duologue.store.settings import ServerSettings, UserSettings
 from duologue.store.sound.custom_voices import CustomVoices
 from duologue.store.sound.recordings import RecordingRows
 from duologue.store.upstreams import Upstreams
+from duologue.store.usage.usage_rows import UsageRows
 from duologue.values.conversations import Conversation
 from duologue.values.runs import Run
 
@@ -68,6 +69,7 @@ class Store:
         self.batches = BatchRows(database, now)
         self.responses = ResponseRows(database, now)
         self.api_conversations = ApiConversationRows(database, now)
+        self.usage = UsageRows(database)
 
     def writing(self) -> AbstractAsyncContextManager[AsyncConnection]:
         return self.database.writing()

@@ -18,16 +18,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from duologue.errors import BadRequest, TooLarge
+from duologue.errors import BadRequest, NotFound, TooLarge
 from duologue.store.accounts.key_rules import checked_end, one_key, spare_last_admin
 from duologue.store.accounts.login_rows import LoginRows
 from duologue.store.accounts.names import KEY_ID_PREFIX, checked_label, checked_name, no_key, nobody
 from duologue.store.schema.tables import keys, logins, users
+from duologue.values.usage.key_limits import KeyLimits
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
@@ -43,6 +45,8 @@ SHOWN = 10
 """Characters of a key that stay visible, to tell keys apart: 6 of its 43 random ones."""
 KEYS = 1000
 """Limit of valid keys, and of the most recently revoked keys in the list."""
+NO_LIMITS = KeyLimits()
+_limits = msgspec.json.Decoder(KeyLimits).decode
 LOGINS = 1000
 LOGINS_OF_ONE = 50
 
@@ -59,7 +63,7 @@ class Account(Struct, frozen=True):
 
 class Key(Struct, frozen=True):
     """A key without its value. `user`: an account's id; `last_used`: accurate to a minute, 0 for never; `label`: what its user calls it;
-    `expires`: when it ends (ms), 0 for never."""
+    `expires`: when it ends (ms), 0 for never; `limits`: those of its own."""
 
     id: str
     user: str
@@ -69,6 +73,7 @@ class Key(Struct, frozen=True):
     revoked: int = 0
     label: str = ""
     expires: int = 0
+    limits: KeyLimits = KeyLimits()
 
     def is_valid(self, now: int) -> bool:
         """Whether it opens the server at this time (ms), if its user is not disabled."""
@@ -93,8 +98,11 @@ class Revoked(NamedTuple):
 
 
 class StoredLogin(NamedTuple):
+    """`key`: the id of the key it was made with; "" for one that is older than this was stored."""
+
     user: str
     expires: int
+    key: str = ""
 
 
 class Register(Struct, frozen=True):
@@ -130,6 +138,10 @@ class Users:
         self._now = now
         self.logins = LoginRows(database, now)
 
+    @property
+    def database(self) -> Database:
+        return self._database
+
     async def register(self) -> Register:
         """The present register."""
         async with self._database.reading() as connection:
@@ -141,7 +153,7 @@ class Users:
         return Register(
             keys={row.digest: _key(row) for row in rows if row.user_id in accounts},
             accounts=accounts,
-            logins={row.digest: StoredLogin(row.user_id, row.expires) for row in open_},
+            logins={row.digest: StoredLogin(row.user_id, row.expires, row.key_id or "") for row in open_},
             closed=closed,
         )
 
@@ -294,6 +306,26 @@ class Users:
         gone = tuple(_key(row, revoked=now) for row in going)
         return Revoked(gone, len(left), admins)
 
+    async def key(self, id: str) -> Key:
+        """A key by its id, also a revoked one. Raises NotFound."""
+        async with self._database.reading() as connection:
+            row = (await connection.execute(select(keys).where(keys.c.id == id))).first()
+        if row is None:
+            raise _no_key(id)
+        return _key(row)
+
+    async def limit(self, id: str, changes: Mapping[str, Any]) -> Key:
+        """Change limits of a key, by the names of `KeyLimits`; None for what the settings say. Raises NotFound."""
+        async with self._database.writing() as connection:
+            row = (await connection.execute(select(keys).where(keys.c.id == id))).first()
+            if row is None:
+                raise _no_key(id)
+            limits = msgspec.structs.replace(_key(row).limits, **changes)
+            await connection.execute(
+                update(keys).where(keys.c.id == id).values(limits=msgspec.json.encode(limits).decode())
+            )
+        return _key(row, limits=limits)
+
     async def change(
         self,
         name: str,
@@ -369,9 +401,9 @@ class Users:
                 await connection.execute(update(keys).where(keys.c.id == key).values(last_used=at))
 
     async def open_login(
-        self, digest: bytes, user: str, expires: int, *, address: str = "", agent: str = ""
+        self, digest: bytes, user: str, expires: int, *, address: str = "", agent: str = "", key: str = ""
     ) -> None:
-        """Store a login, and from where and by which browser it was opened. The oldest are deleted when its user, or all users together,
+        """Store a login with a key, and from where and by which browser it was opened. The oldest are deleted when its user, or all users together,
         have too many."""
         now = self._now()
         async with self._database.writing() as connection:
@@ -388,7 +420,9 @@ class Users:
                 await connection.execute(delete(logins).where(logins.c.digest.in_(old)))
             seen = {"last_seen": now, "address": address, "agent": agent}
             await connection.execute(
-                insert(logins).values(digest=digest, user_id=user, created=now, expires=expires, **seen)
+                insert(logins).values(
+                    digest=digest, user_id=user, created=now, expires=expires, key_id=key, **seen
+                )
             )
 
     async def close_login(self, digest: bytes) -> None:
@@ -425,13 +459,23 @@ def _account(row: Any) -> Account:
     return Account(row.id, row.name, row.role, row.created, row.disabled)
 
 
-def _key(row: Any, *, revoked: int | None = None) -> Key:
+def _no_key(id: str) -> NotFound:
+    return NotFound(
+        f"There is no key with the id {id[:100]!r}. `duologue key list` shows the ids.", param="id"
+    )
+
+
+def _key(row: Any, *, revoked: int | None = None, limits: KeyLimits | None = None) -> Key:
     at = row.revoked if revoked is None else revoked
-    return Key(row.id, row.user_id, row.prefix, row.created, row.last_used, at, row.label, row.expires)
+    if limits is None:
+        limits = _limits(row.limits) if row.limits else NO_LIMITS
+    known = (row.id, row.user_id, row.prefix, row.created, row.last_used, at, row.label, row.expires)
+    return Key(*known, limits)
 
 
 def _columns(row: Account | Key) -> dict[str, Any]:
     fields = {name: getattr(row, name) for name in row.__struct_fields__}
     if isinstance(row, Key):
         fields["user_id"] = fields.pop("user")
+        fields["limits"] = None if row.limits == NO_LIMITS else msgspec.json.encode(row.limits).decode()
     return fields

@@ -100,7 +100,8 @@ async def test_beside_a_key_of_the_settings_every_other_may_go(users):
 
 async def test_without_a_key_nobody_makes_the_first_one_from_afar(users):
     async with asking(users) as http:
-        assert (await http.get("/api/keys")).json() == {"keys": [], "users": []}
+        listed = (await http.get("/api/keys")).json()
+        assert (listed["keys"], listed["users"]) == ([], [])
         answer = await http.post("/api/keys", json={"name": "ada"})
         assert (answer.status_code, answer.json()["code"]) == (403, "key_needed")
         assert "duologue key add" in answer.json()["message"]
@@ -200,3 +201,41 @@ async def test_a_user_is_renamed_and_signed_out_everywhere(users):
         headers = {"Authorization": f"Bearer {bob.value}"}
         refused = await http.delete("/api/keys/users/ada/logins", headers=headers)
         assert refused.json()["code"] == "admin_needed"
+
+
+async def test_an_admin_changes_the_limits_of_a_key_and_they_apply_at_once(users):
+    ada, bob = await users.add_key("ada"), await users.add_key("bob")
+    async with asking(users, ada.value) as http:
+        body = {"concurrent": 2, "tokens_per_day": 1000, "models": ["qwen*"], "weight": 2.5}
+        answer = await http.patch(f"/api/keys/{bob.key.id}", json=body)
+        assert (answer.status_code, answer.json()["limits"]) == (200, body)
+        answer = await http.patch(f"/api/keys/{bob.key.id}", json={"concurrent": None, "models": []})
+        assert answer.json()["limits"] == {"tokens_per_day": 1000, "models": [], "weight": 2.5}
+        listed = (await http.get("/api/keys")).json()
+        assert listed["default_limits"]["concurrent"] == 0
+        assert {key["id"]: key["limits"] for key in listed["keys"]} == {
+            ada.key.id: {},
+            bob.key.id: answer.json()["limits"],
+        }
+        assert (await http.patch("/api/keys/key_none", json={"concurrent": 1})).status_code == 404
+        with_bobs = {"Authorization": f"Bearer {bob.value}"}
+        refused = await http.patch(f"/api/keys/{bob.key.id}", json={"concurrent": 0}, headers=with_bobs)
+        assert (refused.status_code, refused.json()["code"]) == (403, "admin_needed")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"concurrent": -1},
+        {"concurrent": "2"},
+        {"models": [""]},
+        {"weight": 0},
+        {"requests": 5},
+        {"tokens_per_day": 10**13},
+    ],
+)
+async def test_what_is_no_limit_changes_nothing(users, body):
+    ada = await users.add_key("ada")
+    async with asking(users, ada.value) as http:
+        assert (await http.patch(f"/api/keys/{ada.key.id}", json=body)).status_code == 422
+        assert (await http.get("/api/keys")).json()["keys"][0]["limits"] == {}

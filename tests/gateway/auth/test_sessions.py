@@ -293,3 +293,16 @@ async def test_behind_a_believed_proxy_each_client_has_its_own_tries_and_https_i
         assert (await login("guess", "6.6.6.6, 203.0.113.7")).status_code == 429
         answer = await login("secret", "203.0.113.8")
         assert (answer.status_code, "Secure" in answer.headers["set-cookie"]) == (200, True)
+
+
+@pytest.mark.anyio
+async def test_a_login_works_on_behalf_of_the_key_it_was_made_with(users, clock):
+    ada = await users.add_key("ada")
+    keys = Keys(None)
+    await keys.use(users)
+    logins = LoginSessions(keys)
+    new = await logins.open(ada.account.id, 1_000_000, key=ada.key.id)
+    old = await logins.open(ada.account.id, 1_000_000)
+    await keys.refresh()
+    assert logins.user(new, 1_000_000).key == ada.key.id
+    assert logins.user(old, 1_000_000).key == ""

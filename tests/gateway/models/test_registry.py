@@ -164,3 +164,21 @@ def test_of_many_models_that_can_a_sentence_names_some() -> None:
     known = models(MINI, *cards)
     with pytest.raises(Unsupported, match="v29 and 70 more"):
         known.require(MINI, "embed")
+
+
+def test_a_model_that_a_key_may_not_use_does_not_exist_for_it():
+    cards = [ModelCard("large", "llama", 4096), ModelCard("small", "llama", 4096)]
+    registry = ModelRegistry(
+        lambda: cards, {"quick": "small", "big": "large"}, allows=lambda name: name == "small"
+    )
+    assert [card.name for card in registry.cards()] == ["small"]
+    assert [card.name for card in registry.every()] == ["large", "small"]
+    assert registry.resolve("").name == "small"
+    assert list(registry.aliases()) == ["quick"]
+    for name in ("large", "big"):
+        with pytest.raises(ModelNotFound) as caught:
+            registry.resolve(name)
+        assert "Known: small, quick" in caught.value.message
+    none = ModelRegistry(lambda: cards, allows=lambda name: False)
+    with pytest.raises(ModelNotFound, match="none of the loaded models"):
+        none.resolve("")

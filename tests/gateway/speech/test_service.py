@@ -8,9 +8,10 @@ import pytest
 from tests.gateway.fake_voice_worker import CARD, WORD, Seats
 from tests.support.sample_files import tone, wav_file
 from tests.support.store_fixtures import clock, memory
+from tests.support.usage_record import RecordingMeter
 
 from duologue.config.sections.voice import VoiceSettings
-from duologue.errors import NotFound, Problem, QueueFull, Unavailable, Unsupported
+from duologue.errors import Busy, NotFound, Problem, QueueFull, Unavailable, Unsupported
 from duologue.gateway.speech.service import SpeechService
 from duologue.gateway.speech.voice_choice import CLONED
 from duologue.gateway.speech.voice_library import VoiceLibrary
@@ -303,3 +304,41 @@ async def test_what_is_said_in_a_recording_is_written_down_where_the_speaker_mus
         spoken = seats.requests[-1]
         assert isinstance(spoken, SpeechRequest)
         assert (spoken.sample, seats.kinds) == (VoiceSample(SOUND, text), kinds)
+
+
+async def test_speech_is_counted_in_seconds_for_its_user_and_is_a_request_only_by_itself():
+    meter = RecordingMeter()
+    speech = SpeechService(Seats("hello"), meter=meter)
+    await spoken(speech, "three little words")
+    async with speech.speak(SpeechRequest("one", "low"), user="ada", part=False) as speaking:
+        async for _ in speaking.sounds():
+            pass
+    await speech.transcribe(b"\0\0" * 16_000, user="ada")
+    counted = [(one.kind, one.user, one.part) for one in meter.requests]
+    assert counted == [("speech", "local", True), ("speech", "ada", False), ("transcription", "ada", True)]
+    assert [one.seconds_spoken for one in meter.requests] == pytest.approx(
+        [3 * WORD / 24_000, WORD / 24_000, 0]
+    )
+    assert meter.requests[2].seconds_heard == 1.0
+    assert all(one.has_ended for one in meter.requests)
+
+
+async def test_a_recording_is_a_request_of_all_its_seconds():
+    meter = RecordingMeter()
+    speech = SpeechService(Seats("hello there", "how are", "you"), meter=meter)
+    asked = TranscriptionRequest(b"", "en")
+    async with speech.transcribe_recording(chunks(1.0, 0.6, 0.4), asked, user="ada") as pieces:
+        async for _ in pieces:
+            pass
+    (counted,) = meter.requests
+    assert (counted.kind, counted.user, counted.part) == ("transcription", "ada", False)
+    assert counted.seconds_heard == pytest.approx(2.0)
+
+
+async def test_speech_that_a_key_may_not_have_now_takes_no_seat():
+    seats = Seats()
+    speech = SpeechService(seats, meter=RecordingMeter(Busy("Not now.", code="rate_limit_exceeded")))
+    with pytest.raises(Busy):
+        async with speech.speak(SpeechRequest("one", "low"), part=False):
+            raise AssertionError
+    assert seats.kinds == []

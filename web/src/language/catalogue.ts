@@ -23,6 +23,7 @@ import type { ShelvingWords } from "./en/chat/shelving";
 import type { ShellWords } from "./en/shell/shell";
 import type { SidebarWords } from "./en/chat/sidebar";
 import type { ThreadWords } from "./en/chat/thread";
+import type { UsageWords } from "./en/settings/usage";
 import type { VoiceWords } from "./en/voice/voice";
 import type { VoiceButtonsWords } from "./en/voice/voice_buttons";
 import type { OwnVoicesWords } from "./en/voice/own_voices";
@@ -51,6 +52,7 @@ export interface Catalogue {
   readonly connect: ConnectWords;
   readonly admin: AdminWords;
   readonly general: GeneralWords;
+  readonly usage: UsageWords;
   readonly help: HelpWords;
   readonly voice: VoiceWords;
   readonly voiceButtons: VoiceButtonsWords;

@@ -1,6 +1,7 @@
 // User accounts and their API keys, for admins. No DOM.
 import { type Answer, problemOf } from "../wire/transport/http";
-import type { Account, Key, KeyClient, NewKey, Role, UserChanges } from "../wire/server/keys";
+import type { Account, AppliedLimits, Key, KeyClient, KeyLimits, NewKey, Role, UserChanges } from "../wire/server/keys";
+import { UNLIMITED } from "../usage/key_limits";
 
 export interface Person {
   readonly account: Account;
@@ -8,11 +9,12 @@ export interface Person {
   readonly keys: readonly Key[];
 }
 
-type PeopleClient = Pick<KeyClient, "list" | "create" | "reset" | "revoke" | "changeUser" | "signOut">;
+type PeopleClient = Pick<KeyClient, "list" | "create" | "reset" | "revoke" | "changeUser" | "signOut" | "limit">;
 
 export class People {
   readonly #client: PeopleClient;
   #all = $state.raw<readonly Person[]>([]);
+  #defaults = $state.raw<AppliedLimits>(UNLIMITED);
   #loaded = $state(false);
   #problem = $state("");
   #newKey = $state.raw<NewKey | null>(null);
@@ -24,6 +26,11 @@ export class People {
 
   get all(): readonly Person[] {
     return this.#all;
+  }
+
+  /** The limits of a key for which none were set. */
+  defaultsOf({ role }: Account): AppliedLimits {
+    return role === "admin" ? UNLIMITED : this.#defaults;
   }
 
   /** Loaded at least once. */
@@ -52,7 +59,8 @@ export class People {
   async load(): Promise<void> {
     const answer = await this.#client.list();
     if (answer.kind !== "ok") return void (this.#problem = problemOf(answer));
-    const { keys, users } = answer.value;
+    const { keys, users, default_limits } = answer.value;
+    this.#defaults = default_limits;
     const valid = keys.filter(({ revoked }) => revoked === 0).sort((one, other) => other.created - one.created);
     this.#all = users.map((account) => ({ account, keys: valid.filter(({ user }) => user === account.id) })).sort((one, other) => one.account.name.localeCompare(other.account.name));
     this.#loaded = true;
@@ -81,6 +89,10 @@ export class People {
 
   revoke(id: string): Promise<boolean> {
     return this.#run(() => this.#client.revoke(id));
+  }
+
+  limit(id: string, limits: KeyLimits): Promise<boolean> {
+    return this.#run(() => this.#client.limit(id, limits));
   }
 
   change(name: string, changes: UserChanges): Promise<boolean> {

@@ -36,6 +36,7 @@ export const SETTING_NAMES = [
   "delete-chats",
   "browser-data",
   "keys",
+  "usage",
   "version",
 ] as const;
 
@@ -78,6 +79,7 @@ const SECTION_OF: Readonly<Record<Exclude<SettingName, `theme-${string}`>, strin
   "delete-chats": "data",
   "browser-data": "data",
   keys: "keys",
+  usage: "usage",
   version: "about",
 };
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 
+import { UNLIMITED } from "../../src/usage/key_limits";
 import { People } from "../../src/settings/people.svelte";
 import { KeyClient } from "../../src/wire/server/keys";
 
@@ -10,16 +11,16 @@ function made(role = "admin") {
     { id: "u1", name: "Ada", role: "admin", created: 1, disabled: 0 },
   ];
   const keys = [
-    { id: "k1", user: "u1", prefix: "duo_abc", created: 1, last_used: 0, revoked: 0 },
-    { id: "k2", user: "u1", prefix: "duo_def", created: 2, last_used: 5, revoked: 0 },
-    { id: "k3", user: "u2", prefix: "duo_ghi", created: 3, last_used: 0, revoked: 9 },
+    { id: "k1", user: "u1", prefix: "duo_abc", created: 1, last_used: 0, revoked: 0, limits: {} },
+    { id: "k2", user: "u1", prefix: "duo_def", created: 2, last_used: 5, revoked: 0, limits: { concurrent: 2 } },
+    { id: "k3", user: "u2", prefix: "duo_ghi", created: 3, last_used: 0, revoked: 9, limits: {} },
   ];
   const people = new People(
     new KeyClient(async (address, init = {}) => {
       const method = init.method ?? "GET";
       requests.push({ method, address, body: init.body === undefined ? undefined : JSON.parse(String(init.body)) });
       if (role !== "admin") return new Response('{"error":{"message":"Only an admin may.","code":"admin_needed"}}', { status: 403 });
-      if (method === "GET") return new Response(JSON.stringify({ keys, users }));
+      if (method === "GET") return new Response(JSON.stringify({ keys, users, default_limits: { ...UNLIMITED, concurrent: 4 } }));
       if (method === "POST") return new Response(JSON.stringify({ ...keys[0], key: "duo_secret", name: "Max", role: "user" }), { status: 201 });
       if (address.endsWith("/logins")) return new Response('{"ended":2}');
       return new Response(null, { status: 204 });
@@ -45,6 +46,17 @@ describe("people and their keys", () => {
     expect(people.newKey?.key).toBe("duo_secret");
     people.dismissNewKey();
     expect(people.newKey).toBeNull();
+  });
+
+  it("have limits that were set, and else those of the server, which admins do not have", async () => {
+    const { people, requests } = made();
+    await people.load();
+    expect(people.all.map(({ account, keys }) => [people.defaultsOf(account).concurrent, keys.map(({ limits }) => limits)])).toEqual([
+      [0, [{ concurrent: 2 }, {}]],
+      [4, []],
+    ]);
+    await people.limit("k1", { concurrent: null, models: [] });
+    expect(requests.find(({ method }) => method === "PATCH")).toEqual({ method: "PATCH", address: "api/keys/k1", body: { concurrent: null, models: [] } });
   });
 
   it("get one with a label and an end", async () => {

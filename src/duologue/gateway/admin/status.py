@@ -63,10 +63,12 @@ def router(
     modes: Callable[[], Mapping[str, Any]] = dict,
     drain: Callable[[], Problem | None] = lambda: None,
     resting: Callable[[], Sequence[ModelCard]] = tuple,
+    allows: Callable[[str], bool] = lambda model: True,
 ) -> APIRouter:
     """`/health`, `/ready`, `/status`, `/workers`, `/metrics`, `/api/queue`, `/api/capabilities`. `coming`: models still to be loaded at
     the start; `features`: what else users may do; `chosen`: the default model of an admin; `aliases`: other names of models; `apps`: whether a mode is switched on; `modes`: whether each can be used, and how; `drain`: what new work is
-    refused with, if it is; `resting`: the models that were unloaded because nobody used them, the default first."""
+    refused with, if it is; `resting`: the models that were unloaded because nobody used them, the default first; `allows`: whether the key in use may
+    use a model."""
     routes, voice = APIRouter(tags=["operations"]), speech or SpeechService(None)
     _add_health(routes)
 
@@ -110,7 +112,7 @@ def router(
             "build": build,
             "outdated": is_outdated(request, build),
             "base_path": base_of(request.scope),
-            **models_view(pool, chosen(), coming(), aliases(), resting()),
+            **models_view(pool, chosen(), coming(), aliases(), resting(), allows),
             **_user_fields(request, auth_required(), {**voice.features(), **features()}),
             "apps": {app.id: apps(app.id) for app in APPS},
             "modes": dict(modes()),
@@ -205,10 +207,12 @@ def models_view(
     coming: Sequence[str],
     aliases: Mapping[str, ModelCard],
     resting: Sequence[ModelCard] = (),
+    allows: Callable[[str], bool] = lambda model: True,
 ) -> dict[str, Any]:
-    """What the page knows of models: the state of the default one, every model, and their aliases."""
+    """What the page knows of models: the state of the default one, every model that its key may use, and their aliases."""
     rows = model_rows(pool, default, coming)
     rows += [model_row(card) | RESTING for card in resting if card.chats]
+    rows = [row for row in rows if allows(row["name"])]
     state, detail = model_state(pool, resting)
     if default in coming:
         state, detail = "loading", loading_message(default)

@@ -11,10 +11,12 @@ from fastapi import APIRouter, Depends, Path, Request, Response
 from msgspec import to_builtins
 from pydantic import BaseModel, ConfigDict, Field
 
+from duologue.config.sections.key_limits import Limit, ModelName, Weight
 from duologue.errors import Unavailable
 from duologue.gateway.auth.keys import Keys
 from duologue.gateway.auth.middleware import admin, keyed_admin
 from duologue.gateway.middleware.admin_act import note
+from duologue.values.usage.key_limits import MOST_MODELS, UNLIMITED, AppliedLimits
 
 if TYPE_CHECKING:
     from duologue.store.users import NewKey, Users
@@ -61,15 +63,42 @@ class UserChange(BaseModel):
     new_name: str | None = Field(default=None, max_length=256, description="Another name for the user.")
 
 
-def router(keys: Keys) -> APIRouter:
-    """The routes. Listing needs an admin; changes need an admin who used a key."""
+class KeyChange(BaseModel):
+    """The limits of a key; absent fields stay as they are, null is what the settings say, 0 and an empty list are no limit."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    concurrent: Limit | None = Field(default=None, description="Requests at a time.")
+    requests_per_minute: Limit | None = Field(default=None, description="Requests a minute.")
+    tokens_per_minute: Limit | None = Field(
+        default=None, description="Tokens a minute, of replies and of prompts without what was cached."
+    )
+    tokens_per_day: Limit | None = Field(default=None, description="Tokens a day (UTC), counted likewise.")
+    models: Annotated[list[ModelName], Field(max_length=MOST_MODELS)] | None = Field(
+        default=None, description="The models it may use, by name or with `*`."
+    )
+    weight: Weight | None = Field(default=None, description="Its share of the queue while others wait too.")
+
+    def changes(self) -> dict[str, Any]:
+        """The limits to change, by name."""
+        named = {name: getattr(self, name) for name in self.model_fields_set}
+        return named | ({"models": tuple(self.models)} if self.models is not None else {})
+
+
+def router(keys: Keys, defaults: AppliedLimits = UNLIMITED) -> APIRouter:
+    """The routes. `defaults`: the limits of users' keys for which none were set. Listing needs an admin; changes need an admin who used a key."""
     routes = APIRouter(tags=["keys"], prefix="/api/keys")
 
     @routes.get("", summary="Keys and their users", dependencies=[Depends(admin)])
     async def list_keys() -> dict[str, Any]:
-        """Every key without its value, including revoked ones, and every user. Times in ms since 1970; 0: never."""
+        """Every key without its value, including revoked ones, and every user. Times in ms since 1970; 0: never. `limits` are those that were
+        set for a key; `default_limits` apply to users' keys otherwise."""
         users = _users(keys)
-        return {"keys": to_builtins(await users.keys()), "users": to_builtins(await users.accounts())}
+        return {
+            "keys": to_builtins(await users.keys()),
+            "users": to_builtins(await users.accounts()),
+            "default_limits": to_builtins(defaults),
+        }
 
     @routes.post("", summary="Create a key", status_code=201, dependencies=[Depends(keyed_admin)])
     async def add(body: NewKeyBody, request: Request, response: Response) -> dict[str, Any]:
@@ -94,6 +123,14 @@ def router(keys: Keys) -> APIRouter:
         await _users(keys).revoke(id, spare_last_admin=not keys.of_settings)
         keys.outdated()
         return Response(status_code=204)
+
+    @routes.patch("/{id}", summary="Change the limits of a key", dependencies=[Depends(keyed_admin)])
+    async def limit(id: Annotated[str, Path(max_length=64)], body: KeyChange) -> dict[str, Any]:
+        """They apply from the next request on. Gives the key."""
+        key = await _users(keys).limit(id, body.changes())
+        keys.outdated()
+        row: dict[str, Any] = to_builtins(key)
+        return row
 
     @routes.patch("/users/{name:path}", summary="Change a user", dependencies=[Depends(keyed_admin)])
     async def change(name: Annotated[str, Path(max_length=256)], body: UserChange) -> dict[str, Any]:

@@ -43,8 +43,8 @@ _KEY = re.compile(r"[\x21-\x7e]{1,1024}")
 
 
 class User(NamedTuple):
-    """The authenticated user. `id` is the owner in the database, `name` is for people, `key` the id of the key that was used, or "" for a
-    login."""
+    """The authenticated user. `id` is the owner in the database, `name` is for people, `key` the id of the key that was used, or that
+    the login was made with; "" for a login that is older than this was stored."""
 
     id: str
     role: str

@@ -40,8 +40,10 @@ class LoginSessions:
         self._keys = keys
         self._lifetime = lifetime
 
-    async def open(self, user: str, now: int, *, until: int = 0, address: str = "", agent: str = "") -> str:
-        """A new token for the user of this id; `now` in ms, `until`: when the key ends that opened it, 0 for never; `address` and `agent`: from
+    async def open(
+        self, user: str, now: int, *, until: int = 0, address: str = "", agent: str = "", key: str = ""
+    ) -> str:
+        """A new token for the user of this id; `now` in ms, `key`: the id of the key that opened it, `until`: when that ends, 0 for never; `address` and `agent`: from
         where and by which browser. Raises Unavailable while there is no database."""
         if self._keys.users is None:
             raise Unavailable("The server is still starting; try again in a moment.")
@@ -53,6 +55,7 @@ class LoginSessions:
             min(expires, until) if until else expires,
             address=address,
             agent=agent,
+            key=key,
         )
         self._keys.outdated()
         return token
@@ -63,7 +66,10 @@ class LoginSessions:
         login = register.logins.get(self._digest(token)) if register else None
         # A login from a time when the clock was years ahead must not last for years. A day is for smaller corrections.
         latest = now + self._lifetime * 1000 + DAY_MS
-        return self._keys.account(login.user, now) if login and now < login.expires <= latest else None
+        if login is None or not now < login.expires <= latest:
+            return None
+        account = self._keys.account(login.user, now)
+        return account and account._replace(key=login.key)
 
     def note_seen(self, token: str, now: int, address: str) -> None:
         """A session was used at this time (ms) from this address."""
@@ -110,6 +116,7 @@ def router(
         token = await logins.open(
             user.id,
             now(),
+            key=user.key,
             until=keys.end_of(user.key),
             address=address_group(request.client.host) if request.client else "",
             agent=described_agent(request.headers.get("user-agent", "")),

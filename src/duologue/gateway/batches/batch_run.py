@@ -17,7 +17,7 @@ import anyio
 import anyio.abc
 from msgspec.structs import replace
 
-from duologue import telemetry
+from duologue import caller, telemetry
 from duologue.config.sections.batches import BatchSettings
 from duologue.errors import NotFound, Problem
 from duologue.fair_lane import FairLane
@@ -88,6 +88,8 @@ class BatchRun:
 
     async def run(self) -> None:
         """Run the batch to its end. Raises Problem where the disk or the database fails: it can be run again."""
+        # Limits and usage are those of the key that the batch was made with, whatever task carries it out.
+        caller.key_id.set(self.batch.key or "")
         try:
             if self.batch.status == "validating" and not await self._validate():
                 return

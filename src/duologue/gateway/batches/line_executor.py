@@ -31,8 +31,11 @@ ANSWER_BYTES = 64 * 2**20
 """Bytes of one answer: more are not kept."""
 PASSING = (429, 502, 503, 504)
 """Statuses after which another try is worth it."""
-PATIENT = ("queue_full", "server_stopping", "busy", "count_timeout", "too_much_in_flight")
-"""Codes that say nothing about the request: it is tried until the batch's time is over."""
+PATIENT = (
+    *("queue_full", "server_stopping", "busy", "count_timeout", "too_much_in_flight"),
+    *("concurrency_limit_exceeded", "rate_limit_exceeded", "insufficient_quota"),
+)
+"""Codes that say nothing about the request, such as those of its key's limits: it is tried until the batch's time is over."""
 TRIES = 4
 """Of a request that fails in another passing way, such as a worker that is lost: the request may be what kills it."""
 LONGEST_WAIT = 60.0

@@ -17,6 +17,7 @@ import anyio
 import anyio.abc
 from msgspec.structs import replace
 
+from duologue import caller
 from duologue.config.sections.batches import BatchSettings
 from duologue.errors import BadRequest, Busy, NotFound, Problem, Unavailable, Unsupported
 from duologue.fair_lane import FairLane
@@ -212,6 +213,7 @@ class BatchService:
             now + WINDOW_MS,
             metadata=dict(body.metadata),
             keep_seconds=body.output_expires_after.seconds if body.output_expires_after else 0,
+            key=caller.key_id.get() or None,
         )
         # Counted before its row is there: others are made meanwhile.
         self._adding[user] += 1

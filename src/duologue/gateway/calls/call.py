@@ -10,6 +10,7 @@ import logging
 import math
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import ExitStack
 
 import anyio
 import anyio.abc
@@ -26,10 +27,11 @@ from duologue.gateway.calls.prefill_ahead import ReadAhead
 from duologue.gateway.calls.replies import CallReplies
 from duologue.gateway.calls.spoken_approvals import DELETED, LOST, wording
 from duologue.gateway.scheduling.lease import Lease
+from duologue.gateway.scheduling.request_meter import UNMETERED
 from duologue.gateway.scheduling.work_observer import WorkObserver
 from duologue.notifier import Notifier
 from duologue.values import call_events
-from duologue.values.audio import samples
+from duologue.values.audio import HEARD_RATE, SPOKEN_RATE, samples
 from duologue.values.call_events import CallControl, CallEvent, CallSetup, OmniSetup
 from duologue.values.conversations import StoredMessage
 from duologue.values.events import RESTARTED, WORKER_LOST, Failed, Queued
@@ -111,6 +113,7 @@ class Call:
         self._prepare, self._revoice = prepare, revoice
         self._next: CallSetup | None = None
         self._lease: Lease | None = None
+        self._metered = UNMETERED
         self._paused = False
         self._held: deque[CallControl] = deque()
         self._last_reply, self._last_turn = 0, 0
@@ -137,6 +140,8 @@ class Call:
                     self._turns.set_played(reply, played)
                 case call_events.Interrupt():
                     self.replies.silence()
+                case call_events.MicrophoneAudio(pcm) | call_events.CallChunk(pcm):
+                    self._metered.heard(samples(pcm) / HEARD_RATE)
         if self._lease is None:
             for control in controls:
                 self._hold(control)
@@ -192,7 +197,7 @@ class Call:
                 tasks.start_soon(self.replies.run)
                 tasks.start_soon(self._sync_history, tasks.cancel_scope)
                 try:
-                    await self._run_sessions(setup)
+                    await self._run_metered(setup)
                 except CallEnded as ended:
                     self._ended = ended
                 tasks.cancel_scope.cancel()
@@ -230,6 +235,15 @@ class Call:
             await self._farewell.wait()
 
     # ---- its sessions
+
+    async def _run_metered(self, setup: CallSetup) -> None:
+        """Run the sessions as a request of the user's key. Raises CallEnded, also where the key's limits do not allow the call."""
+        with ExitStack() as stack:
+            try:
+                self._metered = stack.enter_context(self.seat.metered(self._user))
+            except Problem as problem:
+                raise CallEnded(problem) from None
+            await self._run_sessions(setup)
 
     async def _run_sessions(self, setup: CallSetup) -> None:
         restarts = 0
@@ -397,8 +411,10 @@ class Call:
                 self._turns.add_output(event.reply, text=event.text)
             case call_events.ReplyAudio():
                 self._turns.add_output(event.reply, words=event.words, samples=samples(event.pcm))
+                self._metered.spoke(samples(event.pcm) / SPOKEN_RATE)
             case call_events.SpeakingClip():
                 self._turns.add_output(event.reply, text=event.text, words=event.words, samples=event.samples)
+                self._metered.spoke(event.samples / SPOKEN_RATE)
             case call_events.TurnFigures():
                 self._observe.turn_ended(self._history.model, event)
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from duologue.config.sections.voice import VoiceSettings
 from duologue.config.settings import LimitSettings
-from duologue.errors import NotFound, Problem, Unsupported
+from duologue.errors import NotFound, Problem, Unavailable, Unsupported
 from duologue.gateway.apps.app_registry import AppRegistry
 from duologue.gateway.avatars.video_offers import VideoOffers
 from duologue.gateway.calls.call_model import CallModel, by_itself, chosen, may_hold
@@ -25,6 +25,7 @@ from duologue.gateway.calls.prefill_ahead import ReadAhead
 from duologue.gateway.models.registry import ModelRegistry, admit
 from duologue.gateway.scheduling.lease import Lease
 from duologue.gateway.scheduling.pool import Pool
+from duologue.gateway.scheduling.request_meter import NO_METER, RequestMeter
 from duologue.gateway.scheduling.voice_seats import NO_VOICE
 from duologue.gateway.scheduling.work_observer import WorkObserver
 from duologue.gateway.speech.service import SpeechService
@@ -34,6 +35,9 @@ from duologue.values.messages import AudioPart, Tool
 from duologue.values.requests import ModelCard
 from duologue.values.speech import SpeechRequest, Transcript
 from duologue.wire.calls.caller_messages import StartCall
+
+if TYPE_CHECKING:
+    from duologue.conversations.service import Service
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +52,19 @@ class CallConversations(Protocol):
 
 async def _wakes_nothing(model: str) -> None:
     pass
+
+
+def continued_conversations(service: Callable[[], Service | None]) -> CallConversations:
+    """Opens conversations of the service, which is there once the database is."""
+
+    async def opened(user: str, conversation: str, model: str, tools: Sequence[Tool]) -> TurnStore:
+        from duologue.conversations.call_turns import open_call_turns
+
+        if (running := service()) is None:
+            raise Unavailable("The server is starting. Call again in a moment.")
+        return await open_call_turns(running, user, conversation, model=model, tools=tools)
+
+    return opened
 
 
 class CallServices:
@@ -72,8 +89,9 @@ class CallServices:
         slots: Pool | None = None,
         video: VideoOffers | None = None,
         wake: Callable[[str], Awaitable[None]] = _wakes_nothing,
+        meter: RequestMeter = NO_METER,
     ) -> None:
-        self._slots = slots
+        self._slots, self._meter = slots, meter
         self.wake = wake
         self.seats, self.generate, self.models = seats, generate, models
         self.apps = apps or AppRegistry()
@@ -109,10 +127,10 @@ class CallServices:
     def seat(self, model: CallModel | None, kind: str, *, native_kind: str) -> CallSeat:
         """Where a call with this model runs. Raises Unsupported where the server has no voice for it."""
         if model is not None and model.native and self._slots is not None:
-            return CallSeat(self._slots, native_kind, model.card)
+            return CallSeat(self._slots, native_kind, model.card, self._meter)
         if self.seats is None:
             raise Unsupported(NO_VOICE, code="voice_unavailable")
-        return CallSeat(self.seats, kind)
+        return CallSeat(self.seats, kind, meter=self._meter)
 
     def transcriber(self, user: str, request_id: str) -> Transcribe:
         """What writes down the turns of a call that its model holds by itself, where there is a recogniser."""

@@ -111,6 +111,7 @@ def router(
             speech_request,
             make_encoder(body.response_format, SPOKEN_RATE),
             request_id_of(request.scope),
+            user_of(request),
         )
         ignored = _ignored_header(body.ignored()) | note_header(choice)
         if body.stream_format == "sse":
@@ -270,10 +271,10 @@ class WholeTranscript(Response):
 
 @asynccontextmanager
 async def _audio_file(
-    speech: SpeechService, request: SpeechRequest, file: AudioEncoder, request_id: str
+    speech: SpeechService, request: SpeechRequest, file: AudioEncoder, request_id: str, user: str
 ) -> AsyncIterator[AsyncIterator[SpeechPiece | SpeechFinished]]:
     async with (
-        speech.speak(request, request_id) as open_speech,
+        speech.speak(request, request_id, user=user, part=False) as open_speech,
         aclosing(_pieces(open_speech.sounds(), file)) as pieces,
     ):
         yield pieces

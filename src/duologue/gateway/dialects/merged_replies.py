@@ -11,6 +11,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 import anyio
 from anyio.streams.memory import MemoryObjectSendStream
 
+from duologue.gateway.scheduling.request_meter import one_request
 from duologue.values.generate import Batch
 
 Source = AbstractAsyncContextManager[AsyncIterator[Batch]]
@@ -29,7 +30,7 @@ async def merged(sources: Sequence[Source], each: int) -> AsyncIterator[AsyncIte
     send, receive = anyio.create_memory_object_stream[Batch](BUFFERED)
     try:
         async with receive, anyio.create_task_group() as tasks:
-            with send:
+            with send, one_request():
                 for at, source in enumerate(sources):
                     tasks.start_soon(_pass_on, source, at * each, send.clone())
             yield receive

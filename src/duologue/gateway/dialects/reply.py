@@ -118,6 +118,11 @@ class ReplyPipeline:
                 yield batches
         else:
             async with with_speech(
-                source, self._speech, plan.speech, plan.request_id, required=plan.speech_required
+                source,
+                self._speech,
+                plan.speech,
+                plan.request_id,
+                required=plan.speech_required,
+                user=plan.user,
             ) as reply:
                 yield reply

@@ -16,7 +16,9 @@ from msgspec.structs import replace
 
 from duologue.errors import BadRequest, EngineFailed, Problem
 from duologue.gateway.models.registry import ModelRegistry
+from duologue.gateway.scheduling.expected_tokens import text_tokens
 from duologue.gateway.scheduling.pool import Pool
+from duologue.gateway.scheduling.request_meter import NO_METER, RequestMeter
 from duologue.tracing import attributes, spans
 from duologue.values.embeddings.vectors import EmbeddingRequest, RerankRequest, unpacked
 from duologue.values.events import Done, Embedded, Failed, Ranked
@@ -52,10 +54,11 @@ class EmbeddingService:
         models: ModelRegistry,
         observe: Callable[[str, str, Done | Failed], None] = lambda model, kind, event: None,
         *,
+        meter: RequestMeter = NO_METER,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._pool, self._models = pool, models
-        self._clock, self._observe = clock, observe
+        self._clock, self._observe, self._meter = clock, observe, meter
 
     async def embed(
         self,
@@ -74,7 +77,7 @@ class EmbeddingService:
         request = self._pool.addressed(EmbeddingRequest(texts, card.name, dimensions=dimensions))
         vectors: list[array[float]] = []
         done = Done("stop")
-        async with aclosing(self._events(request, EMBED, user, request_id)) as events:
+        async with aclosing(self._metered(request, EMBED, card.name, user, request_id)) as events:
             async for event in events:
                 if isinstance(event, Embedded):
                     size = len(event.data) // event.count
@@ -94,7 +97,7 @@ class EmbeddingService:
         request = self._pool.addressed(RerankRequest(query, tuple(documents), card.name))
         scores: list[float] = []
         done = Done("stop")
-        async with aclosing(self._events(request, RERANK, user, request_id)) as events:
+        async with aclosing(self._metered(request, RERANK, card.name, user, request_id)) as events:
             async for event in events:
                 if isinstance(event, Ranked):
                     scores += unpacked(event.data)
@@ -102,6 +105,17 @@ class EmbeddingService:
                     done = event
         _check_count(len(scores), len(request.documents))
         return RankingResult(tuple(scores), done.usage.input)
+
+    async def _metered(
+        self, request: EmbeddingRequest | RerankRequest, kind: str, model: str, user: str, request_id: str
+    ) -> AsyncGenerator[Embedded | Ranked | Done]:
+        """As `_events`, counted and limited by key."""
+        with self._meter.request(kind, model, user=user, tokens=_expected(request)) as metered:
+            async with aclosing(self._events(request, kind, user, request_id)) as events:
+                async for event in events:
+                    if isinstance(event, Done):
+                        metered.counted(prompt=event.usage.input, cached=event.usage.cached)
+                    yield event
 
     async def _events(
         self, request: EmbeddingRequest | RerankRequest, kind: str, user: str, request_id: str
@@ -132,6 +146,15 @@ class EmbeddingService:
             raise
         finally:
             self._observe(request.model, kind, end)
+
+
+def _expected(request: EmbeddingRequest | RerankRequest) -> int:
+    """About how many tokens a request has."""
+    if isinstance(request, RerankRequest):
+        return sum(text_tokens(text) for text in request.documents) + text_tokens(request.query) * len(
+            request.documents
+        )
+    return sum(text_tokens(text) if isinstance(text, str) else len(text) for text in request.inputs)
 
 
 def check_dimensions(card: ModelCard, dimensions: int | None) -> None:

@@ -17,6 +17,7 @@ from duologue.values.fitting import refused
 from duologue.values.requests import ChatRequest, ModelCard, Task, unable
 from duologue.wire.validation_errors import shortened
 
+NONE_ALLOWED = "Your key may use none of the loaded models. Ask an admin, who can change its limits."
 NAMED = 30
 """Models that a sentence names: a connected server may have hundreds."""
 
@@ -25,7 +26,7 @@ class ModelRegistry:
     """The loaded models, the default chat model first, and their aliases.
 
     `cards` may give a model once for each of its workers; `aliases` maps an alias to a model's name. `find` knows further names
-    of models, which are not listed.
+    of models, which are not listed. `allows` says whether the key of the running task may use a model; to it the others do not exist.
     """
 
     def __init__(
@@ -33,13 +34,19 @@ class ModelRegistry:
         cards: Callable[[], Sequence[ModelCard]],
         aliases: Mapping[str, str] | None = None,
         find: Callable[[str], ModelCard | None] = lambda name: None,
+        allows: Callable[[str], bool] = lambda name: True,
     ) -> None:
         self._cards = cards
         self._find = find
+        self.allows = allows
         self._aliases = dict(aliases or {})
 
     def cards(self) -> tuple[ModelCard, ...]:
-        """Every loaded model once, the default first."""
+        """Every loaded model that the key of the running task may use, once, the default first."""
+        return tuple(card for card in self.every() if self.allows(card.name))
+
+    def every(self) -> tuple[ModelCard, ...]:
+        """Every loaded model once, the default first: what the server has, whoever asks."""
         first: dict[str, ModelCard] = {}
         for card in self._cards():
             first.setdefault(card.name, card)
@@ -61,7 +68,8 @@ class ModelRegistry:
     def find(self, name: str) -> ModelCard | None:
         """The card of a loaded model by its name, an alias, or the longer name of a connected server's model."""
         own = next((card for card in self.cards() if card.name == name), None)
-        return own or self.aliases().get(name) or self._find(name)
+        found = own or self.aliases().get(name) or self._find(name)
+        return found if found is not None and self.allows(found.name) else None
 
     def similar(self, name: str) -> ModelCard | None:
         """The card of the loaded model that a name means as other servers' clients write it, such as `NAME:latest`."""
@@ -82,6 +90,8 @@ class ModelRegistry:
         Raises ModelNotFound with the known names, Unavailable while no model is loaded.
         """
         cards = self.cards()
+        if not cards and self.every():
+            raise ModelNotFound(NONE_ALLOWED, param="model")
         if not cards:
             raise Unavailable(NO_MODEL, code="model_empty")
         if not name:

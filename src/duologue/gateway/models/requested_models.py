@@ -98,7 +98,11 @@ class RequestedModels:
         names = self._loads.resting_names()
         if self._may_load(user):
             names += [model.name for model in await disk_io(self._available) if not model.bundled]
-        return [name for name in dict.fromkeys(names) if self._models.find(name) is None]
+        return [
+            name
+            for name in dict.fromkeys(names)
+            if self._models.allows(name) and self._models.find(name) is None
+        ]
 
     async def _other(self, name: str, user: str) -> ModelCard:
         if not name:
@@ -129,7 +133,10 @@ class RequestedModels:
         known = [KnownName(resting) for resting in loads.resting_names()]
         known += [KnownName(card.name) for card in self._models.cards()]
         if may_load or loads.are_any:
-            known += [KnownName(model.name, model.names) for model in await disk_io(self._available)]
+            files = await disk_io(self._available)
+            known += [
+                KnownName(model.name, model.names) for model in files if self._models.allows(model.name)
+            ]
         found = find_similar(name, known)
         if not found:
             return None
@@ -159,7 +166,11 @@ class RequestedModels:
         """Raises ModelNotFound for a model that is on the disk and that this user may not load."""
         if self._loads is None:
             return
-        files = [KnownName(model.name, model.names) for model in await disk_io(self._available)]
+        files = [
+            KnownName(model.name, model.names)
+            for model in await disk_io(self._available)
+            if self._models.allows(model.name)
+        ]
         if (found := find_similar(name, files)) and self._models.find(found) is None:
             raise ModelNotFound(
                 f"The model {shortened(found)!r} is installed but not loaded, and your requests may not load it "

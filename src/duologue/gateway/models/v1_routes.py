@@ -125,7 +125,7 @@ def router(
         """The models of the settings, the bundled one, and those of the data folder. `failed`: the start of the server, or an admin
         since, could not load it."""
         loaded = {card.name for card in models.cards()}
-        entries = await disk_io(available.all)
+        entries = [entry for entry in await disk_io(available.all) if models.allows(entry.name)]
         return {
             "object": "list",
             "data": [

@@ -55,8 +55,10 @@ def router(
     @routes.head("/api/tags", include_in_schema=False)
     async def list_models() -> Response:
         """The loaded models, the default one first, those of connected servers, aliases, then those that can be loaded."""
-        listed = await disk_io(details.all, models.cards(), models.aliases())
-        return answer({"models": [model.listed() for model in listed]})
+        aliases = models.aliases()
+        listed = await disk_io(details.all, models.cards(), aliases)
+        allowed = [model for model in listed if model.name in aliases or models.allows(model.name)]
+        return answer({"models": [model.listed() for model in allowed]})
 
     @routes.get(
         "/api/ps",

@@ -18,6 +18,7 @@ from duologue.errors import NotFound, Problem, Unavailable, Unsupported
 from duologue.fair_lane import FairLane
 from duologue.gateway.scheduling.lease import Lease
 from duologue.gateway.scheduling.pool import Pool
+from duologue.gateway.scheduling.request_meter import NO_METER, MeteredRequest, RequestMeter
 from duologue.gateway.scheduling.voice_seats import NO_VOICE, SEAT
 from duologue.gateway.scheduling.work_observer import WorkObserver
 from duologue.gateway.speech.voice_choice import (
@@ -34,7 +35,7 @@ from duologue.media.voice_sample import voice_sample_of
 from duologue.threads import Refusal
 from duologue.tracing import spans
 from duologue.values import call_events
-from duologue.values.audio import HEARD_RATE, samples
+from duologue.values.audio import HEARD_RATE, SPOKEN_RATE, samples
 from duologue.values.avatars import AvatarKind, ClipRequest
 from duologue.values.custom_voice import is_custom
 from duologue.values.events import Failed
@@ -65,6 +66,8 @@ UNNAMED = ("", "default")
 NO_VIDEO = (
     "This server draws no video of avatars: it is switched off (video.enabled), or a package is missing."
 )
+LOCAL = "local"
+"""Whose work it is where the caller names no user."""
 UNUSABLE = ("absent", "failed")
 """The states of an engine that cannot be used."""
 
@@ -79,8 +82,10 @@ class SpeechService:
         settings: VoiceSettings | None = None,
         library: VoiceLibrary | None = None,
         observe: WorkObserver | None = None,
+        meter: RequestMeter = NO_METER,
     ) -> None:
         self.seats, self._observe = seats, observe or WorkObserver()
+        self._meter = meter
         self.library = library
         self.settings = settings or VoiceSettings()
         places = self.settings.seats
@@ -286,6 +291,11 @@ class SpeechService:
     def _worker(self) -> WorkerStatus | None:
         return None if self.seats is None else next(iter(self.seats.workers.values()), None)
 
+    def _model(self, kind: Literal["speaker", "recogniser", "video"]) -> str:
+        """What usage calls the engine: its model, or its own name."""
+        engine: SpeechEngineStatus = getattr(self.card or SpeechCard(), kind)
+        return engine.name or engine.engine
+
     def _require(self, kind: Literal["speaker", "recogniser"]) -> None:
         if self.seats is None:
             raise Unsupported(NO_VOICE, code="voice_unavailable")
@@ -301,15 +311,18 @@ class SpeechService:
     # ---- work
 
     @asynccontextmanager
-    async def speak(self, request: SpeechRequest, request_id: str = "") -> AsyncIterator[OpenSpeech]:
+    async def speak(
+        self, request: SpeechRequest, request_id: str = "", *, user: str = "local", part: bool = True
+    ) -> AsyncIterator[OpenSpeech]:
         """Synthesise a text; of an `open` request, the text that is written to it. Waits for a seat. Leaving the context stops
-        it after the current clause. Raises Problem."""
+        it after the current clause. `part`: another request needs it, such as a reply. Raises Problem."""
         self.require_speaker()
-        sample = await self.with_text(request.sample, request.language, request_id)
-        request = msgspec.structs.replace(request, sample=sample)
-        async with self._seat("speech") as lease:
-            lease.begin(0, self._with_language(request), request_id)
-            yield OpenSpeech(lease)
+        with self._meter.request("speech", self._model("speaker"), user=user, part=part) as metered:
+            sample = await self.with_text(request.sample, request.language, request_id)
+            request = msgspec.structs.replace(request, sample=sample)
+            async with self._seat("speech") as lease:
+                lease.begin(0, self._with_language(request), request_id)
+                yield OpenSpeech(lease, metered)
 
     @asynccontextmanager
     async def transcribe_recording(
@@ -324,19 +337,23 @@ class SpeechService:
         replaced by one of `chunks` (16-bit mono, 16 kHz) after the other. Waits for the user's turn and a seat; leaving the context stops it. Raises
         Problem."""
         self.require_recogniser()
-        async with (
-            self._recogniser(user) as lease,
-            aclosing(_transcribe_chunks(lease, chunks, request, request_id)) as pieces,
-        ):
-            yield pieces
+        with self._meter.request("transcription", self._model("recogniser"), user=user or LOCAL) as metered:
+            async with (
+                self._recogniser(user) as lease,
+                aclosing(_transcribe_chunks(lease, chunks, request, request_id, metered)) as pieces,
+            ):
+                yield pieces
 
     async def transcribe(
         self, pcm: bytes, request_id: str = "", language: str = "", *, user: str = ""
     ) -> Transcript:
-        """Transcribe a short recording (16-bit mono, 16 kHz). Waits for the user's turn and a seat. Raises Problem."""
+        """Transcribe a short recording (16-bit mono, 16 kHz), for another request. Waits for the user's turn and a seat. Raises Problem."""
         self.require_recogniser()
-        async with self._recogniser(user) as lease:
-            return await self._transcribe_in(lease, pcm, request_id, language)
+        model, user = self._model("recogniser"), user or LOCAL
+        with self._meter.request("transcription", model, user=user, part=True) as metered:
+            async with self._recogniser(user) as lease:
+                metered.heard(samples(pcm) / HEARD_RATE)
+                return await self._transcribe_in(lease, pcm, request_id, language)
 
     async def _transcribe_in(self, seat: Lease, pcm: bytes, request_id: str, language: str) -> Transcript:
         seat.begin(0, TranscriptionRequest(pcm, language or self.settings.language), request_id)
@@ -384,19 +401,20 @@ class SpeechService:
         """Make a clip: its progress, and its file in pieces. Waits for a seat. Leaving the context stops it. Raises Problem."""
         self.require_video(request.avatar.kind, recorded=bool(request.pcm))
         speech = self._with_language(request.speech)
-        sample = await self.with_text(speech.sample, speech.language, request_id)
-        speech = msgspec.structs.replace(speech, sample=sample)
-        async with self._seat("clip", user) as lease:
-            lease.begin(0, msgspec.structs.replace(request, speech=speech), request_id)
-            async with aclosing(_clip_events(lease)) as events:
-                yield events
+        with self._meter.request("clip", self._model("video"), user=user or LOCAL):
+            sample = await self.with_text(speech.sample, speech.language, request_id)
+            speech = msgspec.structs.replace(speech, sample=sample)
+            async with self._seat("clip", user) as lease:
+                lease.begin(0, msgspec.structs.replace(request, speech=speech), request_id)
+                async with aclosing(_clip_events(lease)) as events:
+                    yield events
 
 
 class OpenSpeech:
     """A text that is being synthesised."""
 
-    def __init__(self, lease: Lease) -> None:
-        self._lease = lease
+    def __init__(self, lease: Lease, metered: MeteredRequest) -> None:
+        self._lease, self._metered = lease, metered
 
     def write(self, text: str, *, last: bool = False) -> None:
         """Add text to an open request; `last`: nothing follows."""
@@ -406,6 +424,7 @@ class OpenSpeech:
         """The sound, as it is synthesised. Raises Problem."""
         async for event in _events(self._lease):
             if isinstance(event, call_events.ReplyAudio):
+                self._metered.spoke(samples(event.pcm) / SPOKEN_RATE)
                 yield event
 
 
@@ -436,7 +455,11 @@ async def _events(lease: Lease) -> AsyncGenerator[call_events.CallEvent]:
 
 
 async def _transcribe_chunks(
-    lease: Lease, chunks: AsyncIterator[bytes], request: TranscriptionRequest, request_id: str
+    lease: Lease,
+    chunks: AsyncIterator[bytes],
+    request: TranscriptionRequest,
+    request_id: str,
+    metered: MeteredRequest,
 ) -> AsyncGenerator[str | RecordingTranscript]:
     """Transcribe one chunk after the other in the same seat."""
     parts: list[Transcript] = []
@@ -445,6 +468,7 @@ async def _transcribe_chunks(
         # The session's last event precedes the message that frees its seat: wait for that before the next chunk begins.
         while not lease.idle and parts:
             await lease.take()
+        metered.heard(samples(pcm) / HEARD_RATE)
         lease.begin(0, msgspec.structs.replace(request, pcm=pcm), request_id)
         async with aclosing(_events(lease)) as events:
             async for event in events:

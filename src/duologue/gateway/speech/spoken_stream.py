@@ -47,12 +47,13 @@ async def with_speech(
     request_id: str = "",
     *,
     required: bool = False,
+    user: str = "local",
 ) -> AsyncIterator[SpokenStream]:
-    """The only choice of `source`, spoken as `request` says. If the synthesis fails, the text goes on without it; with
+    """The only choice of `source`, spoken as `request` says, for this user. If the synthesis fails, the text goes on without it; with
     `required` the whole reply fails. Leaving the context cancels both."""
     send, receive = anyio.create_memory_object_stream[Batch](BUFFERED)
     reply = SpokenStream(receive)
-    spoken = _SpokenReply(source, speech, request, request_id, reply, send, required)
+    spoken = _SpokenReply(source, speech, request, request_id, reply, send, required, user)
     try:
         async with send, receive, anyio.create_task_group() as tasks:
             tasks.start_soon(spoken.read)
@@ -78,8 +79,9 @@ class _SpokenReply:
         reply: SpokenStream,
         send: MemoryObjectSendStream[Batch],
         required: bool,
+        user: str,
     ) -> None:
-        self._source, self._speech, self._request = source, speech, request
+        self._source, self._speech, self._request, self._user = source, speech, request, user
         self._request_id, self._reply, self._send = request_id, reply, send
         self._required = required
         self._text = ""
@@ -131,7 +133,7 @@ class _SpokenReply:
         self._speech_ended.set()
 
     async def _synthesise(self) -> None:
-        async with self._speech.speak(self._request, self._request_id) as open_speech:
+        async with self._speech.speak(self._request, self._request_id, user=self._user) as open_speech:
             open_speech.write(self._text, last=self._text_complete)
             self._open_speech = open_speech
             try:

@@ -40,5 +40,6 @@ batches = Table(
     Column("keep_seconds", BigInteger, nullable=False),
     Column("output_file", Text, nullable=False),
     Column("error_file", Text, nullable=False),
+    Column("key", Text, nullable=True),
     Index("batches_as_listed", "user", "created", "id"),
 )

@@ -29,6 +29,7 @@ from duologue.store.schema.metadata import Number as Number
 from duologue.store.schema.metadata import Plain as Plain
 from duologue.store.schema.metadata import metadata as metadata
 from duologue.store.schema.response_tables import responses as responses
+from duologue.store.schema.usage_tables import usage as usage
 
 HEAD = "0016"
 """The revision of this schema. Revisions are four-digit numbers, so that they can be compared as text."""
@@ -390,6 +391,7 @@ keys = Table(
     Column("revoked", BigInteger, nullable=False),
     Column("label", Plain, nullable=False, server_default=""),
     Column("expires", BigInteger, nullable=False, server_default="0"),
+    Column("limits", Text, nullable=True),
 )
 
 # The key of the settings logs in as `local`, who is no row of `users`: no foreign key.
@@ -403,6 +405,7 @@ logins = Table(
     Column("last_seen", BigInteger, nullable=False, server_default="0"),
     Column("address", Text, nullable=False, server_default=""),
     Column("agent", Text, nullable=False, server_default=""),
+    Column("key_id", Text, nullable=True),
 )
 
 # What admins did. Rows are added and, when they are old, deleted; none is changed.

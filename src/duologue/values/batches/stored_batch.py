@@ -64,7 +64,7 @@ class BatchUsage(Struct, frozen=True):
 class StoredBatch(Struct, frozen=True):
     """A batch. `times`: when it came into each of its states but the first (ms); `created`, `expires`: when it was made, and until when
     it runs; `keep_seconds`: how long its results are kept, 0 as long as the settings say. `output_file` and `error_file` are ids, "" for
-    none (yet)."""
+    none (yet). `key`: the id of the key it was made with, None without one."""
 
     id: str
     user: str
@@ -82,6 +82,7 @@ class StoredBatch(Struct, frozen=True):
     keep_seconds: int = 0
     output_file: str = ""
     error_file: str = ""
+    key: str | None = None
 
     @property
     def ended(self) -> bool:

@@ -23,10 +23,11 @@ import { sidebar } from "./chat/sidebar";
 import { thread } from "./chat/thread";
 import { avatars } from "./voice/avatars";
 import { ownVoices } from "./voice/own_voices";
+import { usage } from "./settings/usage";
 import { voice } from "./voice/voice";
 import { voiceButtons } from "./voice/voice_buttons";
 import { voicePacks } from "./voice/voice_packs";
 import { welcome } from "./chat/welcome";
 import type { Catalogue } from "../catalogue";
 
-export const french: Catalogue = { accounts, palette, problems, shell, shelving, sidebar, capture, composer, offers, thread, approvals, beside, welcome, blocks, settings, modelChoice, models, connect, admin, general, help, voice, callVideo, voiceButtons, voicePacks, ownVoices, faces, avatars, recordings };
+export const french: Catalogue = { accounts, palette, problems, shell, shelving, sidebar, capture, composer, offers, thread, approvals, beside, welcome, blocks, settings, modelChoice, models, connect, admin, general, usage, help, voice, callVideo, voiceButtons, voicePacks, ownVoices, faces, avatars, recordings };

@@ -12,6 +12,19 @@ export interface Account {
   readonly disabled: number;
 }
 
+/** Limits that were set for a key: null or absent is the server's default, 0 and an empty list are no limit. */
+export interface KeyLimits {
+  readonly concurrent?: number | null;
+  readonly requests_per_minute?: number | null;
+  readonly tokens_per_minute?: number | null;
+  readonly tokens_per_day?: number | null;
+  readonly models?: readonly string[] | null;
+  readonly weight?: number | null;
+}
+
+/** The limits that apply. */
+export type AppliedLimits = { readonly [Name in keyof KeyLimits]-?: NonNullable<KeyLimits[Name]> };
+
 /** An API key without its secret. */
 export interface Key {
   readonly id: string;
@@ -24,11 +37,14 @@ export interface Key {
   readonly expires: number;
   readonly last_used: number;
   readonly revoked: number;
+  readonly limits: KeyLimits;
 }
 
 export interface KeyList {
   readonly keys: readonly Key[];
   readonly users: readonly Account[];
+  /** Of users' keys; those of admins have none by default. */
+  readonly default_limits: AppliedLimits;
 }
 
 /** `key` is the secret, returned only once. */
@@ -63,6 +79,10 @@ export class KeyClient {
   /** Gives a key a new secret; its id, label and end stay. */
   reset(id: string): Promise<Answer<NewKey>> {
     return sendJson(this.#fetch, "POST", `api/keys/${encodeURIComponent(id)}/reset`);
+  }
+
+  limit(id: string, limits: KeyLimits): Promise<Answer<Key>> {
+    return sendJson(this.#fetch, "PATCH", `api/keys/${encodeURIComponent(id)}`, limits);
   }
 
   revoke(id: string): Promise<Answer<null>> {

@@ -2,7 +2,7 @@ import type { SettingsWords } from "../../en/settings/settings";
 
 export const settings: SettingsWords = {
   title: "Einstellungen",
-  sections: { general: "Allgemein", advanced: "Erweitert", appearance: "Darstellung", shortcuts: "Tastenkürzel", voice: "Stimme", recordings: "Aufnahmen", tools: "Tools", data: "Daten", keys: "Schlüssel", logins: "Anmeldungen", about: "Über Duologue" },
+  sections: { general: "Allgemein", advanced: "Erweitert", appearance: "Darstellung", shortcuts: "Tastenkürzel", voice: "Stimme", recordings: "Aufnahmen", tools: "Tools", data: "Daten", keys: "Schlüssel", logins: "Anmeldungen", usage: "Verbrauch", about: "Über Duologue" },
   section: "Abschnitt",
   saving: { untouched: "", saving: "Wird gespeichert", saved: "Gespeichert", waiting: "Auf diesem Gerät gespeichert; wird synchronisiert" },
   yours: "geändert",

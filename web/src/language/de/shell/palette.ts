@@ -60,6 +60,7 @@ export const palette: PaletteWords = {
     "delete-chats": ["Alle Chats löschen", "verlauf leeren datenschutz"],
     "browser-data": ["Diesen Browser leeren", "cache cookies datenschutz zurücksetzen"],
     keys: ["Nutzer und Schlüssel", "anmelden passwort zugang konto benutzer api token login"],
+    usage: ["Verbrauch", "token anfragen nutzung grenzen kontingent kosten csv"],
     version: ["Version und Lizenzen", "über dokumentation build"],
   },
   title: "Befehlspalette",

@@ -40,7 +40,7 @@ const parameters: Readonly<Record<ParameterName, Named>> = {
 
 const english = {
   title: "Settings",
-  sections: { general: "General", advanced: "Advanced", appearance: "Appearance", shortcuts: "Shortcuts", voice: "Voice", recordings: "Recordings", tools: "Tools", data: "Data", keys: "Keys", logins: "Sign-ins", about: "About" },
+  sections: { general: "General", advanced: "Advanced", appearance: "Appearance", shortcuts: "Shortcuts", voice: "Voice", recordings: "Recordings", tools: "Tools", data: "Data", keys: "Keys", logins: "Sign-ins", usage: "Usage", about: "About" },
   section: "Section",
   saving: { untouched: "", saving: "Saving", saved: "Saved", waiting: "Saved on this device; will sync" },
   yours: "changed",

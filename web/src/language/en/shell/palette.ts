@@ -63,6 +63,7 @@ const settings: Record<SettingName, readonly [label: string, synonyms: string]> 
   "delete-chats": ["Delete all chats", "erase history clear privacy"],
   "browser-data": ["Clear this browser", "cache cookies privacy reset"],
   keys: ["Users and keys", "login password access account api token"],
+  usage: ["Usage", "tokens requests consumption limits quota cost csv"],
   version: ["Version and licenses", "about licences documentation build"],
 };
 

@@ -2,7 +2,7 @@ import type { SettingsWords } from "../../en/settings/settings";
 
 export const settings: SettingsWords = {
   title: "Configuración",
-  sections: { general: "General", advanced: "Avanzado", appearance: "Apariencia", shortcuts: "Atajos", voice: "Voz", recordings: "Grabaciones", tools: "Herramientas", data: "Datos", keys: "Claves", logins: "Sesiones", about: "Acerca de" },
+  sections: { general: "General", advanced: "Avanzado", appearance: "Apariencia", shortcuts: "Atajos", voice: "Voz", recordings: "Grabaciones", tools: "Herramientas", data: "Datos", keys: "Claves", logins: "Sesiones", usage: "Consumo", about: "Acerca de" },
   section: "Sección",
   saving: { untouched: "", saving: "Guardando", saved: "Guardado", waiting: "Guardado en este dispositivo; se sincronizará" },
   yours: "cambiado",

@@ -60,6 +60,7 @@ export const palette: PaletteWords = {
     "delete-chats": ["Eliminar todos los chats", "borrar historial privacidad"],
     "browser-data": ["Borrar datos de este navegador", "caché cookies privacidad restablecer"],
     keys: ["Usuarios y claves", "iniciar sesión contraseña acceso cuenta api token"],
+    usage: ["Consumo", "tokens solicitudes uso límites cuota coste csv"],
     version: ["Versión y licencias", "acerca de documentación compilación"],
   },
   title: "Paleta de comandos",

@@ -3,7 +3,7 @@ import { of } from "../elision";
 
 export const settings: SettingsWords = {
   title: "Paramètres",
-  sections: { general: "Général", advanced: "Avancé", appearance: "Apparence", shortcuts: "Raccourcis", voice: "Voix", recordings: "Enregistrements", tools: "Outils", data: "Données", keys: "Clés", logins: "Connexions", about: "À propos" },
+  sections: { general: "Général", advanced: "Avancé", appearance: "Apparence", shortcuts: "Raccourcis", voice: "Voix", recordings: "Enregistrements", tools: "Outils", data: "Données", keys: "Clés", logins: "Connexions", usage: "Consommation", about: "À propos" },
   section: "Section",
   saving: { untouched: "", saving: "Enregistrement", saved: "Enregistré", waiting: "Enregistré sur cet appareil, à synchroniser" },
   yours: "modifié",

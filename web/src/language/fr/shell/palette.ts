@@ -60,6 +60,7 @@ export const palette: PaletteWords = {
     "delete-chats": ["Supprimer tous les chats", "effacer historique vider confidentialité"],
     "browser-data": ["Vider ce navigateur", "cache cookies confidentialité réinitialiser"],
     keys: ["Utilisateurs et clés", "connexion mot de passe accès compte api token"],
+    usage: ["Consommation", "tokens requêtes usage limites quota coût csv"],
     version: ["Version et licences", "à propos documentation build"],
   },
   title: "Palette de commandes",

@@ -1,0 +1,1 @@
+"""The commands about limits and usage of keys."""

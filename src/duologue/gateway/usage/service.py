@@ -1,0 +1,133 @@
+"""Usage of all keys: counted in memory, written every few seconds, read by day.
+
+Puts the parts of this package together; `app` makes one. What was counted in the seconds since it was last written is lost when the process
+is killed, and nothing when it stops.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.abc
+from fastapi import APIRouter
+from starlette.middleware import Middleware
+
+from duologue.config import Settings
+from duologue.errors import BadRequest, Problem, Unavailable
+from duologue.gateway.auth.keys import Keys
+from duologue.gateway.usage.limit_headers import LimitHeaders
+from duologue.gateway.usage.limit_lookup import LimitLookup
+from duologue.gateway.usage.metered_generate import MeteredGenerate
+from duologue.gateway.usage.usage_meter import UsageMeter
+from duologue.values.generate import Generate
+from duologue.values.requests import ModelCard
+from duologue.values.usage.usage_counts import UsageRow, day_of, days_before
+
+if TYPE_CHECKING:
+    from duologue.store.usage.usage_rows import UsageColumn, UsageRows
+
+log = logging.getLogger(__name__)
+
+FLUSH_S = 5.0
+"""Seconds between two writes."""
+ROUND_S = 3600.0
+"""Seconds between two deletions of old rows."""
+MOST_DAYS = 3660
+
+
+class UsageService:
+    def __init__(self, settings: Settings, keys: Keys, meter: UsageMeter | None = None) -> None:
+        self.keep_days = settings.usage.keep_days
+        self.defaults = settings.limits.key.applied()
+        self.meter = meter or UsageMeter(LimitLookup(keys, self.defaults, settings.all_aliases))
+        self._rows: UsageRows | None = None
+        self._outage = False
+
+    def generate(self, generate: Generate, resolve: Callable[[str], ModelCard]) -> Generate:
+        """`generate`, counted and limited by key; `resolve` finds a model's card by name."""
+        return MeteredGenerate(generate, resolve, self.meter)
+
+    def headers(self) -> Middleware:
+        """Adds what is left of a key's limits to answers."""
+        return Middleware(LimitHeaders, self.meter)
+
+    def routes(self) -> APIRouter:
+        from duologue.gateway.usage import usage_routes
+
+        return usage_routes.router(self)
+
+    @property
+    def lookup(self) -> LimitLookup:
+        return self.meter.lookup
+
+    @property
+    def today(self) -> str:
+        """The present day (UTC)."""
+        return day_of(self.meter.now().unix)
+
+    async def run(
+        self, rows: UsageRows, *, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+    ) -> None:
+        """Write what is counted, until cancelled. First the tokens of today are read, which limits count."""
+        self._rows = rows
+        now = self.meter.now()
+        for key, tokens in (await rows.tokens_of(self.today)).items():
+            self.meter.limiter.restore(key, tokens, now)
+        task_status.started()
+        cleaned = float("-inf")
+        while True:
+            if anyio.current_time() - cleaned >= ROUND_S:
+                cleaned = anyio.current_time()
+                await self._forget_old(rows)
+            await anyio.sleep(FLUSH_S)
+            await self.flush()
+            self.meter.limiter.forget_idle(self.meter.now())
+
+    async def flush(self) -> None:
+        """Write what was counted since the last time. Counts that cannot be written now are kept for the next time."""
+        if self._rows is None:
+            return
+        taken = self.meter.counter.take()
+        try:
+            await self._rows.add(taken)
+            self._outage = False
+        except Problem as problem:
+            self.meter.counter.put_back(taken)
+            if not self._outage:
+                log.warning("usage could not be written and is kept in memory: %s", problem.message)
+            self._outage = True
+        except Exception:
+            # A bug in here must not end the server.
+            log.exception("usage could not be written")
+
+    async def totals(
+        self, first: str, last: str, by: Collection[UsageColumn], user: str | None = None
+    ) -> list[UsageRow]:
+        """What was used on these days, up to this moment, by these columns. Raises BadRequest, Unavailable."""
+        from duologue.store.usage.usage_rows import MOST_READ
+
+        if self._rows is None:
+            raise Unavailable("The server is still starting; try again in a moment.")
+        if first > last:
+            raise BadRequest("from must not be later than to.", param="from")
+        if first < days_before(last, MOST_DAYS):
+            raise BadRequest(f"from and to may be {MOST_DAYS:,} days apart at most.", param="from")
+        await self.flush()
+        rows = await self._rows.totals(first, last, by, user)
+        if len(rows) >= MOST_READ:
+            raise BadRequest(
+                f"There are more than {MOST_READ:,} rows. Ask for fewer days, or group by less.",
+                param="group",
+            )
+        return rows
+
+    async def _forget_old(self, rows: UsageRows) -> None:
+        if not self.keep_days:
+            return
+        try:
+            await rows.forget(days_before(self.today, self.keep_days))
+        except Problem as problem:
+            log.warning("old usage was not deleted: %s", problem.message)

@@ -1,0 +1,1 @@
+"""What was used with each key, by day."""

@@ -1,0 +1,1 @@
+"""The limits of keys, and what was used with them."""

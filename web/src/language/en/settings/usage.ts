@@ -1,0 +1,68 @@
+// Texts about usage and limits of keys.
+import { localised } from "../../language.svelte";
+
+const english = {
+  detail: "What was used, by day (UTC). Usage stays when a key is revoked.",
+  span: "Period",
+  days: (count: number) => `${count} days`,
+  measure: "Show",
+  measures: { tokens: "Tokens", requests: "Requests" },
+  download: "Download CSV",
+  requests: "Requests",
+  tokens: "Tokens",
+  cachedOf: (tokens: string) => `${tokens} from the cache`,
+  failedOf: (count: string) => `${count} failed`,
+  sound: "Sound",
+  perDay: { tokens: "Tokens per day", requests: "Requests per day" },
+  dayTokens: (day: string, prompt: string, reply: string) => `${day}: ${prompt} in prompts, ${reply} in replies`,
+  dayRequests: (day: string, requests: string) => `${day}: ${requests}`,
+  prompts: "Prompts",
+  replies: "Replies",
+  group: "Table",
+  groups: { key: "By key", model: "By model" },
+  user: "User",
+  model: "Model",
+  noModel: "No model",
+  noKey: "without a key",
+  nothing: "Nothing was used in these days.",
+  own: "Your limits",
+  ownNone: "Your key has no limits.",
+  leftOf: (left: string, limit: string) => `${left} of ${limit} left`,
+  runningOf: (running: string, limit: string) => `${running} of ${limit} running`,
+  onlyModels: (names: string) => `Models: ${names}`,
+  names: {
+    concurrent: "Requests at a time",
+    requests_per_minute: "Requests per minute",
+    tokens_per_minute: "Tokens per minute",
+    tokens_per_day: "Tokens per day",
+    models: "Models",
+    weight: "Weight in the queue",
+  },
+  short: {
+    concurrent: (count: string) => `${count} at a time`,
+    requests_per_minute: (count: string) => `${count} requests/min`,
+    tokens_per_minute: (count: string) => `${count} tokens/min`,
+    tokens_per_day: (count: string) => `${count} tokens/day`,
+    weight: (share: string) => `weight ${share}`,
+  },
+  today: (requests: string, tokens: string) => `Today: ${requests} requests, ${tokens} tokens`,
+  unusedToday: "Not used today",
+  noLimits: "no limits",
+  limits: "Limits",
+  limitsOf: (key: string) => `Limits of ${key}`,
+  limitsDetail: "Leave a field empty for the server’s default. 0 is no limit. Cached prompt tokens don’t count.",
+  byDefault: (value: string) => `Default: ${value}`,
+  none: "no limit",
+  all: "all",
+  modelsDetail: "Names separated by commas; * stands for any characters, and * alone for every model.",
+  weightDetail: "A key with weight 2 gets twice the share of one with weight 1 while both wait.",
+  faults: {
+    count: "Enter a whole number, or leave it empty.",
+    weight: "Enter a number from 0.01 to 100.",
+  },
+  save: "Save",
+};
+
+export type UsageWords = typeof english;
+
+export const usage = (): UsageWords => localised("usage", english);
