@@ -1,5 +1,7 @@
 """What counts as running, and what a worker's memory is measured as."""
 
+from types import SimpleNamespace
+
 import pytest
 from tests.gateway.scheduling.test_pool import Workers, lent, running
 
@@ -29,8 +31,10 @@ async def test_what_holds_a_slot_or_waits_for_one_runs_but_not_the_lines_of_batc
 
 def test_runs_of_the_page_count_too(tmp_path):
     class Runs:
-        def working(self) -> int:
-            return 3
+        active = tuple(
+            SimpleNamespace(view=SimpleNamespace(waiting=waiting))
+            for waiting in ("", "model", "approval", "tool")
+        )
 
     life = LifeService(Settings(data=tmp_path), [Pool([], Scheduler())])
     life.watch_runs(Runs())

@@ -110,10 +110,6 @@ class RunService:
             await self._stores.durable.pending.change_all(run.conversation, "hold")
             self._publish_end(user, run)
 
-    def working(self) -> int:
-        """How many runs go on by themselves, without a user's approval."""
-        return sum(run.view.waiting != "approval" for run in self._runs.values())
-
     async def close(self) -> None:
         """Interrupt every run and wait until it is stored. No run can start after this."""
         self._closing = True

@@ -29,9 +29,10 @@ RecordAct = Callable[[str, str, str], object]
 """Records what an admin did: who, what, to what."""
 
 
-class WorkingRuns(Protocol):
-    def working(self) -> int:
-        """How many runs go on by themselves."""
+class ActiveRuns(Protocol):
+    @property
+    def active(self) -> Sequence[Any]:
+        """The runs of the page that are under way, each with its `view`."""
 
 
 def _record_nothing(actor: str, act: str, target: str) -> None:
@@ -56,7 +57,7 @@ class LifeService:
         self.grace = settings.lifecycle.drain_s
         self._probe = probe
         self._folder = settings.data / "models"
-        self._runs: WorkingRuns | None = None
+        self._runs: ActiveRuns | None = None
         self.drain = Drain(time.time, self._running)
         self.restart = RollingRestart(pools, self._memory, moved, self.grace)
         self.scaler = Scaler(
@@ -67,7 +68,7 @@ class LifeService:
             paused=lambda: self.drain.state is not None or self.restart.progress.running,
         )
 
-    def watch_runs(self, runs: WorkingRuns) -> None:
+    def watch_runs(self, runs: ActiveRuns) -> None:
         """Count the runs of the page among what runs, once there are any."""
         self._runs = runs
 
@@ -119,7 +120,9 @@ class LifeService:
         for pool in self.pools:
             tickets += len({task.ticket for task in pool.scheduler.tasks(pool.now())})
             tickets += sum(not entry.behind for entry in pool.scheduler.entries())
-        return max(tickets, 0 if self._runs is None else self._runs.working())
+        # One that waits for an approval may wait for a day.
+        active = () if self._runs is None else self._runs.active
+        return max(tickets, len([run for run in active if run.view.waiting != "approval"]))
 
     async def _memory(self, status: WorkerStatus) -> WorkerMemory:
         processes = [one.process for pool in self.pools for one in pool.workers.values() if one.process]
