@@ -28,6 +28,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -237,7 +238,7 @@ async def hang(options: argparse.Namespace) -> None:
                 told.append(time.perf_counter() - start)
                 if reply.end != "worker_lost":
                     failures.append(f"the client heard {reply.end}")
-                await until(lambda old=stopped: replaced_by_another(admin, old))
+                await until(partial(replaced_by_another, admin, stopped))
                 replaced.append(time.perf_counter() - start)
                 # One that is replaced again and again would be given up.
                 await admin.post(f"/api/admin/workers/{(await workers(admin))[0]['worker_id']}/restart")

@@ -270,6 +270,7 @@ async def test_an_answer_that_cannot_be_kept_alive_says_in_time_that_the_model_i
 
     async def stays() -> dict:
         await anyio.sleep_forever()
+        return {}
 
     never = Never()
     rest(never, "sleepy")
