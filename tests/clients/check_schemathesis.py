@@ -122,6 +122,7 @@ class Tested:
         self.failures: dict[str, set[str]] = {}
         """Code of a failure -> the operations."""
         self.titles: dict[str, str] = {}
+        self.unanswered: set[str] = set()
         self.refused: set[str] = set()
         """What was refused, though the description allows it, and no rule says it: operation and sentence."""
         with tempfile.TemporaryDirectory() as made:
@@ -135,6 +136,9 @@ class Tested:
     def _read(self, event: dict[str, Any]) -> None:
         if "LoadingFinished" in event:
             self.selected = event["LoadingFinished"]["statistic"]["operations"]["selected"]
+        if "NonFatalError" in event:
+            error = event["NonFatalError"]
+            self.unanswered.add(f"{error['label']}: {error['value']['type']}")
         if "ScenarioFinished" not in event:
             return
         recorder = event["ScenarioFinished"]["recorder"]
@@ -193,6 +197,11 @@ for code, sentence in (CODES | {code: tested.titles[code] for code in sorted(unk
     def _(code: str = code) -> None:
         found = tested.refused if code == "ST202" else tested.failures.get(code, set())
         assert not found, "; ".join(sorted(found))
+
+
+@feature("every request is answered within 20 seconds")
+def _() -> None:
+    assert not tested.unanswered, "; ".join(sorted(tested.unanswered))
 
 
 @feature("every operation is tried")

@@ -48,6 +48,9 @@ from duologue.wire.validation import (
     part_tag,
 )
 
+MOST_CHOICES = 10_000
+"""For any value of the setting: an answer has a place for each choice before the setting is looked at, and one request for a million
+million of them stopped the server."""
 MAX_MODALITIES = 16
 """Two exist. Without a maximum, each of 150,000 wrong ones would become an error of its own."""
 
@@ -204,7 +207,12 @@ class ChatCompletionBody(
     model: str = Field(default="", description="A name from /v1/models. Default: the default chat model.")
     stream: bool = False
     stream_options: StreamOptionsBody = StreamOptionsBody()
-    n: int = Field(default=1, ge=1, description="Number of choices, limited by the setting limits.choices.")
+    n: int = Field(
+        default=1,
+        ge=1,
+        le=MOST_CHOICES,
+        description="Number of choices, limited by the setting limits.choices.",
+    )
     max_tokens: TokenLimit = Field(default=None, description="The most tokens of the reply; -1: no limit.")
     max_completion_tokens: TokenLimit = Field(
         default=None, description="The newer name of max_tokens; takes precedence."

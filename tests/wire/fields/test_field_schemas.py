@@ -65,6 +65,10 @@ def test_what_is_described_is_taken(model: type[Any], body: dict[str, Any]) -> N
     [
         (ChatCompletionBody, {"messages": HELLO, "min_tokens": 3}),
         (ChatCompletionBody, {"messages": HELLO, "max_tokens": 0}),
+        # Collecting so many choices stopped the server.
+        (ChatCompletionBody, {"messages": HELLO, "n": 10**12}),
+        (TextCompletionBody, {"prompt": "a", "n": 10**12}),
+        (TextCompletionBody, {"prompt": "a", "best_of": 10**12}),
         (ChatCompletionBody, {"messages": HELLO, "guided_choice": [""]}),
         (ChatCompletionBody, {"messages": HELLO, "tool_choice": {}}),
         (TextCompletionBody, {"prompt": []}),

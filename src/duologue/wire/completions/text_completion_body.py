@@ -25,7 +25,7 @@ from duologue.values.requests import ChatRequest, ModelCard
 from duologue.wire.fields.adapter_fields import AdapterFields
 from duologue.wire.fields.constraints import FormatFields
 from duologue.wire.fields.field_schemas import unkept
-from duologue.wire.openai import StreamOptionsBody
+from duologue.wire.openai import MOST_CHOICES, StreamOptionsBody
 from duologue.wire.validation import MAX_TOKENS, MEGABYTE, RequestLimits, SamplingFields
 
 RawPrompt = str | tuple[int, ...]
@@ -142,10 +142,11 @@ class TextCompletionBody(RawPromptFields):
         validation_alias=AliasChoices("max_tokens", "n_predict"),
         description=f"The most tokens of a completion; -1: no limit. Default: {USUAL_TOKENS}, or that of the model's preset.",
     )
-    n: int = Field(default=1, ge=1, description="Completions of each prompt.")
+    n: int = Field(default=1, ge=1, le=MOST_CHOICES, description="Completions of each prompt.")
     best_of: int | None = Field(
         default=None,
         ge=1,
+        le=MOST_CHOICES,
         description="Completions that are written of each prompt; the n likeliest are sent.",
     )
     echo: bool = Field(default=False, description="Whether a completion begins with its prompt.")
