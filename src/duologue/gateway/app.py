@@ -139,6 +139,7 @@ class Gateway:
             port=settings.worker_port_base,
             log=(settings.log.level, settings.log.format),
             on_change=self._pool_changed,
+            weight_of=self.usage.lookup.weight,
         )
         self.metrics = ServerMetrics(self._pools, self.pool.find)
         work = self.metrics.work
