@@ -28,8 +28,9 @@ def free_port() -> int:
 
 
 @contextmanager
-def duologue(*arguments: str) -> Iterator[int]:
-    """A running server of this checkout, ready; its port."""
+def duologue(*arguments: str, **environment: str) -> Iterator[int]:
+    """A running server of this checkout, ready; its port. At its end replies under way end at once, unless the environment says otherwise."""
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("DUOLOGUE_")}
     port = free_port()
     with tempfile.TemporaryDirectory() as data:
         command = [sys.executable, "-m", "duologue", "serve", "--port", str(port), "--data", data]
@@ -37,7 +38,7 @@ def duologue(*arguments: str) -> Iterator[int]:
             [*command, "--log-level", "warning", *arguments],
             stdout=subprocess.DEVNULL,
             cwd=data,
-            env={key: value for key, value in os.environ.items() if not key.startswith("DUOLOGUE_")},
+            env=clean | {"DUOLOGUE_LIFECYCLE__DRAIN_S": "0"} | environment,
         )
         try:
             wait_ready(f"http://127.0.0.1:{port}/ready", process)

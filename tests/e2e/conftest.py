@@ -38,9 +38,11 @@ class Server:
         self.lines: list[str] = []
         self._news = threading.Condition()
         self._told = False
+        # Tests end servers with replies under way: those that are about the drain say how long it may take.
         # A voice takes a second of a core to load, and `process` is to be the gateway: those who need a voice or the parent
         # that watches the gateway say so.
-        environment = {"DUOLOGUE_VOICE__ENABLED": "false", "DUOLOGUE_SUPERVISE": "false"} | environment
+        defaults = {"VOICE__ENABLED": "false", "SUPERVISE": "false", "LIFECYCLE__DRAIN_S": "0"}
+        environment = {f"DUOLOGUE_{name}": value for name, value in defaults.items()} | environment
         clean = {key: value for key, value in os.environ.items() if not key.startswith("DUOLOGUE_")}
         command = ["serve", "--port", str(self.port), "--data", str(self.data), *arguments]
         self.process: subprocess.Popen[str] | ForkedProcess

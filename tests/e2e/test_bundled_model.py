@@ -122,7 +122,12 @@ def test_logprobs_are_those_of_the_visible_text(client):
 
 def test_choices_have_seeds_of_their_own_and_one_usage(client):
     answer = client.chat.completions.create(
-        model="", messages=HELLO, n=6, seed=7, temperature=1.5, max_tokens=20
+        model="",
+        messages=[{"role": "user", "content": "Tell me a story about a fox."}],
+        n=6,
+        seed=7,
+        temperature=1.5,
+        max_tokens=20,
     )
     assert [choice.index for choice in answer.choices] == list(range(6))
     assert len({choice.message.content for choice in answer.choices}) > 1
@@ -289,7 +294,8 @@ EXAMPLES = {
     "Hello! Who are you?": r"duologue-mini",
     "What is 6 times 7?": r"\b42\b",
     "Which is larger, 12 or 21?": r"^21 is larger",
-    "Tell me a joke": r"\?.+\.$",
+    # A riddle with its answer, or a play on words in one sentence.
+    "Tell me a joke": r"^(?!.*(sorry|cannot|can't|do not know|don't know)).{20,}[.!]$",
 }
 """What the first screen offers, and what every answer must contain."""
 

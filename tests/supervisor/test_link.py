@@ -33,10 +33,13 @@ def test_the_parent_gets_the_listening_socket_itself():
     reader, link, ours = linked()
     assert list(reader.read()) == []
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        link.listening(listener, "127.0.0.1", ("info", "json"))
+        link.listening(listener, "127.0.0.1", ("info", "json"), 25.0)
         address = listener.getsockname()
     link.ready()
-    assert list(reader.read()) == [{"host": "127.0.0.1", "log": ["info", "json"]}, {"ready": True}]
+    assert list(reader.read()) == [
+        {"host": "127.0.0.1", "log": ["info", "json"], "drain": 25.0},
+        {"ready": True},
+    ]
     kept = reader.take_listener()
     assert kept is not None
     assert reader.take_listener() is None

@@ -20,6 +20,7 @@ from duologue import __version__
 from duologue.cli import Config, Data, avatar, backup, keys, models
 from duologue.cli import voice as voice_commands
 from duologue.cli.accounts import audit, users
+from duologue.cli.life import flags as life
 from duologue.cli.usage import key_commands, usage_command
 from duologue.errors import BadRequest, Problem
 
@@ -410,6 +411,8 @@ app.command("listen", hidden=True)(voice_commands.transcribe)
 app.command()(voice_commands.call)
 app.command()(voice_commands.clip)
 app.command()(models.setup)
+app.command()(life.drain)
+app.command()(life.restart)
 app.add_typer(models.models)
 keys.keys.command()(key_commands.show)
 keys.keys.command()(key_commands.limit)

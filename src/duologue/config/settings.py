@@ -23,6 +23,7 @@ from duologue.config.sections.batches import BatchSettings, FileSettings
 from duologue.config.sections.compat import CompatSettings
 from duologue.config.sections.connections import ConnectionSettings
 from duologue.config.sections.key_limits import KeyLimitSettings, UsageSettings
+from duologue.config.sections.lifecycle import LifecycleSettings, ModelWorkers
 from duologue.config.sections.loading import LoadingSettings
 from duologue.config.sections.log import Log
 from duologue.config.sections.mcp import Mcp
@@ -138,10 +139,16 @@ class ModelSettings(EngineSettings):
     """What is set for one model, whichever way it is loaded."""
 
     aliases: tuple[str, ...] = Field(default=(), description="Alternative names of the model.")
+    workers: ModelWorkers = ModelWorkers()
+    idle_unload_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = Field(
+        default=None,
+        description="As `loading.idle_unload_s`, for this model; 0: it stays loaded; empty: that of `loading`.",
+    )
 
     def engine_fields(self) -> dict[str, Any]:
         """The engine settings that are set here, by name."""
-        return {name: getattr(self, name) for name in self.model_fields_set - {"aliases"}}
+        own = {"aliases", "workers", "idle_unload_s"}
+        return {name: getattr(self, name) for name in self.model_fields_set - own}
 
 
 class WorkerSettings(EngineSettings):
@@ -401,6 +408,7 @@ class Settings(EngineSettings):
         description="Settings of single models, by name: engine settings and `aliases`.",
     )
     loading: LoadingSettings = LoadingSettings()
+    lifecycle: LifecycleSettings = LifecycleSettings()
     workers: tuple[WorkerSettings, ...] = Field(
         default=(),
         description="The workers, each with the engine settings above; empty: one for `model` or `upstream`.",

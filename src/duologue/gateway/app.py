@@ -50,6 +50,7 @@ from duologue.gateway.files import file_routes
 from duologue.gateway.files.stored_files import StoredFiles
 from duologue.gateway.help import help_routes
 from duologue.gateway.help.search import HelpSearch
+from duologue.gateway.life.service import LifeService
 from duologue.gateway.media.fitted_generate import FittedGenerate
 from duologue.gateway.media.fitter import MediaFitter
 from duologue.gateway.media.references import MediaReferences
@@ -82,10 +83,10 @@ from duologue.gateway.static_page import FOLDER, StaticPage
 from duologue.gateway.upstreams import upstream_routes
 from duologue.gateway.upstreams.service import UpstreamService
 from duologue.gateway.usage.service import UsageService
-from duologue.gateway.workers.load_specs import ListCards, voice_load_spec
+from duologue.gateway.voice_pool import voice_pool
+from duologue.gateway.workers.load_specs import ListCards
 from duologue.http.error_responses import exception_handlers
 from duologue.http.openapi_document import describe_completely, operation_id
-from duologue.models.installed_packs import chosen_pack
 from duologue.stall_watch import watch_loop
 from duologue.supervisor.link import GatewayRestarts
 from duologue.threads import ThreadLane
@@ -100,8 +101,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-VOICE_PORT = 50
-"""The voice worker searches its port from this far behind the first worker's port."""
 SETTLED_SECONDS = 20.0
 """Seconds that work of lower priority waits for the first model: it may never load."""
 
@@ -139,6 +138,7 @@ class Gateway:
             port=settings.worker_port_base,
             log=(settings.log.level, settings.log.format),
             on_change=self._pool_changed,
+            stall_limit=settings.lifecycle.engine_stall_s,
             weight_of=self.usage.lookup.weight,
         )
         self.metrics = ServerMetrics(self._pools, self.pool.find)
@@ -148,7 +148,7 @@ class Gateway:
         meter, allows = self.usage.meter, self.usage.lookup.may_list
         self.models = ModelRegistry(self.pool.cards, settings.all_aliases, self.pool.find, allows)
         self.embeddings = EmbeddingService(self.pool, self.models, work.vectors_ended, meter=meter)
-        self.voice = self._voice_pool()
+        self.voice = voice_pool(settings, self._pool_changed, self.usage.lookup.weight)
         self.library = VoiceLibrary(settings.limits.voices)
         self.avatars = AvatarLibrary(settings.limits.avatars, LookCatalogue())
         self.speech = SpeechService(self.voice, settings.voice, self.library, work, meter)
@@ -179,6 +179,8 @@ class Gateway:
             list_cards=list_cards,
         )
         self.requested_models = self.model_service.requested_by(self.keys)
+        moved = self.model_service.remembered.moved
+        self.life = LifeService(settings, self._pools(), probe_hardware, moved=moved)
         self.upstreams = UpstreamService(settings, self.pool)
         self._settled, self._loads_repeated = anyio.Event(), anyio.Event()
         self.service: Service | None = None
@@ -202,6 +204,7 @@ class Gateway:
             recordings=self.recordings,
             slots=self.pool,
             video=self.video,
+            wake=lambda name: self.model_service.loader.wake_named(name),
             meter=self.usage.meter,
         )
 
@@ -233,20 +236,6 @@ class Gateway:
 
     def _is_temporary(self, conversation: str) -> bool:
         return self.service is not None and self.service.stores.is_temporary(conversation)
-
-    def _voice_pool(self) -> Pool | None:
-        """The pool of the voice worker, whose slots are the seats for calls, speech and transcription."""
-        load_spec = voice_load_spec(self.settings, chosen_pack(self.settings.data))
-        if load_spec is None:
-            return None
-        return Pool(
-            [load_spec],
-            Scheduler(self.settings.queue.limit, Estimator(BASES, alpha=self.settings.eta.alpha)),
-            port=self.settings.worker_port_base + VOICE_PORT,
-            log=(self.settings.log.level, self.settings.log.format),
-            ticket_prefix="q_v",
-            on_change=self._pool_changed,
-        )
 
     def _pool_changed(self) -> None:
         self.startup_messages.update(self.pool, self.voice)
@@ -300,6 +289,8 @@ class Gateway:
             aliases=self.models.aliases,
             apps=self.apps.is_enabled,
             modes=self.apps.standings,
+            drain=self.life.drain.refusal,
+            resting=self.model_service.resting.cards,
             allows=self.usage.lookup.may_list,
         )
 
@@ -313,7 +304,13 @@ class Gateway:
         responses = self._response_routes(references)
         executor, folder = LineExecutor.of(completions, texts, vectors, *responses), settings.data / "batches"
         self.batches = BatchService(
-            settings.batches, folder, self.files, executor, role_of=self.keys.role, now=wall_clock
+            settings.batches,
+            folder,
+            self.files,
+            executor,
+            role_of=self.keys.role,
+            now=wall_clock,
+            accepting=self.life.drain.accepting,
         )
         return (
             audio.router(speech, limits=settings.limits, models=self.models.cards),
@@ -362,6 +359,7 @@ class Gateway:
                     guessing=accounts.guessing,
                 ),
                 accounts.recording(),
+                self.life.gate(),
                 self.usage.headers(),
                 Middleware(StreamLimit, settings.limits.sockets_per_user),
                 Middleware(BytesInFlight, self.ledger, streamed=["/api/blobs", "/api/import", "/v1/files"]),
@@ -396,6 +394,7 @@ class Gateway:
             avatar_routes.router(self.avatars, lambda: self.video.rendered),
             clip_routes.router(self.clips),
             recording_routes.router(self.recordings),
+            self.life.router(),
             *model_routes(self),
         )
         for router in (*self.model_service.routes(), *own):
@@ -411,6 +410,7 @@ class Gateway:
                 limits=settings.limits,
                 speech=self.speech,
                 requested=self.requested_models,
+                accept=self.life.drain.require,
             )
         )
         app.include_router(voice_socket.router(self.call_services))
@@ -447,6 +447,7 @@ class Gateway:
             if self.voice is not None:
                 tasks.start_soon(self._run_voice, self.voice)
             tasks.start_soon(self.metrics.run)
+            await tasks.start(self.life.run)
             await tasks.start(self.duplex.run)
             await tasks.start(self.model_service.run)
             await tasks.start(self.voice_packs.run)
@@ -462,6 +463,7 @@ class Gateway:
                     hears=lambda: self.speech.hears,
                 )
             )
+            self.life.watch_runs(self.service.runs)
             await self.apps.use(self.service.stores.durable.server_settings)
             await self.model_service.remember(self.service.stores.durable.remembered_loads)
             await tasks.start(self.recordings.run, self.service.stores.durable.recordings)

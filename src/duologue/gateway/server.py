@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import gc
 import logging
+import math
 import signal
 import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 
 import anyio
 import uvicorn
@@ -29,6 +32,7 @@ from duologue.gateway.connections.acceptor import Acceptor
 from duologue.gateway.connections.admission import Admission, ConnectionTable
 from duologue.gateway.connections.guard import ConnectionGuard
 from duologue.gateway.connections.http_protocol import GuardedHttpProtocol
+from duologue.gateway.life.drain import Drain
 from duologue.gateway.middleware.forwarded import Proxies, is_local
 from duologue.gateway.middleware.host_check import AllowedHosts
 from duologue.gateway.middleware.stack import with_middleware
@@ -90,7 +94,8 @@ def serve(
         process_lock.data_folder(settings.data, url, None if supervisor is None else supervisor.parent),
     ):
         if supervisor is not None:
-            supervisor.listening(listener, settings.host, (settings.log.level, settings.log.format))
+            log_settings = (settings.log.level, settings.log.format)
+            supervisor.listening(listener, settings.host, log_settings, settings.lifecycle.drain_s)
         settings = settings.model_copy(update={"port": listener.getsockname()[1]})
         restarts = None if supervisor is None else supervisor.restarts
         gateway = Gateway(settings, specs, announce, probe_hardware, restarts, list_cards)
@@ -98,7 +103,7 @@ def serve(
         # uvicorn handles signals only once everything is started, and the terminal may say "ready" before that. After a clean
         # shutdown it raises the signal again, which would make the command fail; then this changes nothing.
         for signum in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(signum, lambda number, frame: server.stop())
+            signal.signal(signum, lambda number, frame: server.handle_exit(number, frame))
         server.run(sockets=[listener])
 
 
@@ -177,6 +182,8 @@ class _Server(uvicorn.Server):
         super().__init__(_config(public_app(gateway.app, settings), settings))
         self._guard = connection_guard(settings)
         self._acceptors: list[Acceptor] = []
+        self._signals = 0
+        self._stop_by = math.inf
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
         # The gateway starts here and not in the application's lifespan: uvicorn answers an error there with a stack trace
@@ -196,9 +203,37 @@ class _Server(uvicorn.Server):
                 raise
             raise _first(failures) from None
 
-    def stop(self) -> None:
-        """Shut down as soon as the start is complete."""
-        self.should_exit = True
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """A first signal drains the server; a second one stops it at once. Called by the signals, between two steps of any code."""
+        self._signals += 1
+        if self._signals == 1 and self.started and self._gateway.settings.lifecycle.drain_s > 0:
+            self._captured_signals.append(sig)
+        else:
+            super().handle_exit(sig, frame)
+
+    async def on_tick(self, counter: int) -> bool:
+        """Called ten times a second. Gives whether to shut down."""
+        if self._signals and not self.should_exit:
+            drain = self._gateway.life.drain
+            if math.isinf(self._stop_by):
+                self._begin_drain(drain)
+            if not drain.running:
+                self.should_exit = True
+            elif time.monotonic() >= self._stop_by:
+                log.warning("Still running: %d. It is told that the server stops.", drain.running)
+                self.should_exit = True
+        return await super().on_tick(counter)
+
+    def _begin_drain(self, drain: Drain) -> None:
+        seconds = self._gateway.settings.lifecycle.drain_s
+        self._stop_by = time.monotonic() + seconds
+        drain.begin("stopping")
+        if drain.running:
+            log.warning(
+                "The server stops. Still running: %d, for up to %g s; a second signal stops it at once.",
+                drain.running,
+                seconds,
+            )
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup([])  # uvicorn accepts nothing itself

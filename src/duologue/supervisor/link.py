@@ -63,9 +63,9 @@ class SupervisorLink:
         text = environ.pop(VARIABLE, None)
         return None if text is None else SupervisorLink(Launch.decode(text))
 
-    def listening(self, listener: socket.socket, host: str, log: tuple[str, str]) -> None:
-        """The gateway listens for `host`, and logs with this level and format."""
-        self._send({"host": host, "log": list(log)}, listener.fileno())
+    def listening(self, listener: socket.socket, host: str, log: tuple[str, str], drain: float = 0.0) -> None:
+        """The gateway listens for `host`, logs with this level and format, and gives running work `drain` seconds when it is stopped."""
+        self._send({"host": host, "log": list(log), "drain": drain}, listener.fileno())
 
     def ready(self) -> None:
         """The gateway answers requests."""

@@ -7,6 +7,7 @@ meanwhile wait for it.
 
 from __future__ import annotations
 
+import math
 import os
 import select
 import signal
@@ -31,7 +32,8 @@ SETTING = "DUOLOGUE_SUPERVISE"
 FALSE = frozenset({"false", "no", "off", "0", "f", "n"})
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STOP_SECONDS = 20.0
-"""Seconds a gateway that was asked to stop has until it is killed. It needs three, more on a machine that is busy."""
+"""Seconds a gateway that was asked to stop has until it is killed, besides those that running work has to finish. It needs three, more on
+a machine that is busy."""
 
 
 def is_wanted(arguments: Sequence[str], environ: Mapping[str, str]) -> bool:
@@ -69,6 +71,7 @@ class Supervisor:
         self._is_watched = True
         self._stop_signal: int | None = None
         self._stop_by: float | None = None
+        self._drain = 0.0
 
     def run(self) -> int:
         """Start the gateway, and again after each unexpected end. Returns how the last one ended: its exit code, or a negative signal."""
@@ -140,7 +143,7 @@ class Supervisor:
                     process.send_signal(signal.SIGTERM if number == signal.SIGHUP else number)
             if self._stop_by is not None and time.monotonic() >= self._stop_by:
                 self._stop_by = None
-                self._say(f"The gateway did not stop within {STOP_SECONDS:.0f} s. It is killed.")
+                self._say("The gateway did not stop in time. It is killed.")
                 process.kill()
 
     def _read(self, messages: GatewayMessages) -> None:
@@ -148,6 +151,7 @@ class Supervisor:
             if "host" in message:
                 self._host = message["host"]
                 self._log = (message["log"][0], message["log"][1])
+                self._drain = float(message.get("drain", 0.0))
             if message.get("watched") is False:
                 self._is_watched = False
             if message.get("ready"):
@@ -175,7 +179,10 @@ class Supervisor:
         if numbers and self._stop_signal is None:
             self._service.stopping()
             self._stop_signal = numbers[0]
-            self._stop_by = time.monotonic() + STOP_SECONDS
+            self._stop_by = time.monotonic() + self._drain + STOP_SECONDS
+        elif numbers:
+            # A second one means "at once", for the gateway and for the wait.
+            self._stop_by = min(self._stop_by or math.inf, time.monotonic() + STOP_SECONDS)
         return numbers
 
     def _pause(self, seconds: float, wakeups: socket.socket) -> bool:

@@ -196,6 +196,12 @@ WORKER_LOST = Failed(
     "The worker that was writing this reply ended unexpectedly. It is being restarted; please try again.",
     503,
 )
+ENGINE_STALLED = Failed(
+    "engine_stalled",
+    "The model made no progress for so long that this reply was given up. If it does not recover, its worker is replaced; please try "
+    "again in a moment.",
+    503,
+)
 RESTARTED = Failed(
     "worker_restarted",
     "An admin restarted the worker of this reply. Please try again in a moment.",

@@ -45,6 +45,26 @@ def test_a_worker_is_restarted_after_a_question(tab: Tab) -> None:
     expect(worker).to_contain_text("Idle")
 
 
+def test_a_worker_drains_and_works_again(tab: Tab) -> None:
+    tab.page.goto(tab.url + "#/admin")
+    worker = tab.page.get_by_role("listitem").filter(has_text="worker_0")
+    tab.button("Drain worker_0").click()
+    expect(worker).to_contain_text("Draining")
+    tab.button("Resume worker_0").click()
+    expect(worker).to_contain_text("Idle")
+
+
+def test_the_server_drains_after_a_question_and_takes_requests_again(tab: Tab) -> None:
+    tab.page.goto(tab.url + "#/admin")
+    tab.button("Drain server").click()
+    tab.page.get_by_role("dialog").get_by_role("button", name="Drain").click()
+    workers = tab.page.get_by_role("region", name="Workers")
+    expect(workers.get_by_role("status")).to_contain_text("takes no new requests, and nothing is running")
+    tab.button("Take requests again").click()
+    expect(workers.get_by_role("status")).to_have_count(0)
+    expect(tab.button("Drain server")).to_be_visible()
+
+
 def test_calls_that_are_switched_off_have_no_button(tab: Tab) -> None:
     call = tab.page.get_by_role("button", name="Call", exact=True)
     expect(call).to_be_visible()
@@ -60,3 +80,15 @@ def test_calls_that_are_switched_off_have_no_button(tab: Tab) -> None:
     calls.check()
     tab.page.goto(tab.url)
     expect(call).to_be_visible()
+
+
+def test_workers_are_replaced_one_by_one_after_a_question(tab: Tab) -> None:
+    # The last test here: afterwards the worker has another name.
+    tab.page.goto(tab.url + "#/admin")
+    workers = tab.page.get_by_role("region", name="Workers")
+    old = workers.get_by_text(re.compile(r"process \d+")).first.inner_text()
+    tab.button("Restart one by one").click()
+    tab.page.get_by_role("dialog").get_by_role("button", name="Restart").click()
+    expect(workers.get_by_role("listitem").first).to_contain_text("Idle")
+    expect(workers.get_by_text(old, exact=True)).to_have_count(0, timeout=30_000)
+    expect(tab.button("Restart one by one")).to_be_enabled(timeout=30_000)

@@ -12,6 +12,7 @@ from duologue.gateway.models.available import AvailableModel
 from duologue.gateway.models.chat_models import ChatModels
 from duologue.gateway.models.loader import Load, LoadRequest, LoadState
 from duologue.gateway.models.registry import ModelRegistry
+from duologue.gateway.models.requested.resting_models import RestingModel, RestingModels
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.notifier import Notifier
 from duologue.values.requests import ModelCard
@@ -29,7 +30,12 @@ class Played:
         self.joined: list[LoadRequest] = []
         self.failures: dict[str, str] = {}
         self.changes = Notifier()
+        self.resting = RestingModels()
         self.loader = self.available = self.remembered = self
+
+    async def wake(self, model: RestingModel) -> Load:
+        self.joined.append(LoadRequest(model.name))
+        return self.loading[model.name]
 
     @property
     def default(self) -> str:

@@ -14,8 +14,9 @@ from duologue import telemetry
 from duologue.config import load as read_settings
 from duologue.errors import ModelNotFound, Problem, Unavailable
 from duologue.gateway.models.available import AvailableModels, Sizes
-from duologue.gateway.models.loader import Load, Loader, LoadRequest, LoadState, Shortage, repeated
+from duologue.gateway.models.loader import Load, Loader, LoadRequest, LoadState, repeated
 from duologue.gateway.models.remembered import RememberedModels
+from duologue.gateway.models.shortage import Shortage
 from duologue.gateway.workers.load_specs import load_specs
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.models.fit import Hardware

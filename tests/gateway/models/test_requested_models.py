@@ -12,8 +12,10 @@ from tests.support.stand_in import StandIn
 from duologue.errors import BadRequest, ModelNotFound, Unavailable, Unsupported
 from duologue.gateway.models.available import AvailableModel
 from duologue.gateway.models.registry import ModelRegistry
+from duologue.gateway.models.requested.resting_models import RestingModel, RestingModels
 from duologue.gateway.models.requested_models import RequestedModels
 from duologue.values.requests import ModelCard
+from duologue.wire.worker_protocol import LoadSpec
 
 pytestmark = pytest.mark.anyio
 
@@ -36,6 +38,13 @@ class Loads(StandIn):
         self.coming: set[str] = set()
         self.begun: set[str] = set()
         self.is_loading = False
+        self.rests = RestingModels(lambda name: name in [card.name for card in self.cards])
+
+    def resting(self, name: str) -> RestingModel | None:
+        return self.rests.find(name)
+
+    def resting_names(self) -> list[str]:
+        return [card.name for card in self.rests.cards()]
 
     def note(self, model: str) -> None:
         self.noted.append(model)
@@ -228,3 +237,43 @@ async def test_a_client_that_leaves_waits_for_no_load_any_more():
     with anyio.fail_after(5), pytest.raises(BadRequest, match="left"):
         await requested(loads).card("qwen3-4b", "anna", receive=receive)
     assert loads.waiting == 0
+
+
+def rest(loads: Loads, name: str, *, default: bool = False) -> None:
+    card = ModelCard(name, "llama", 4096)
+    loads.cards = [one for one in loads.cards if one.name != name]
+    loads.rests.put(RestingModel(card, name, (LoadSpec("w", "llama", name),), default=default))
+
+
+async def test_a_model_that_rests_is_loaded_for_anyone_who_names_it(loads):
+    rest(loads, "sleepy")
+    models = requested(loads)
+    assert await models.unloaded("ada") == ["sleepy"]
+    assert (await models.card("sleepy", "ada")).name == "sleepy"
+    assert loads.loads == ["sleepy"]
+    assert await models.unloaded("ada") == []
+
+
+async def test_the_default_model_that_rests_is_loaded_and_no_other_takes_its_place(loads):
+    loads.cards.append(ModelCard("other", "llama", 4096))
+    rest(loads, MINI.name, default=True)
+    models = requested(loads)
+    assert models.loaded("") is None
+    assert (await models.card("", "ada")).name == MINI.name
+    assert loads.loads == [MINI.name]
+
+
+async def test_an_answer_that_cannot_be_kept_alive_says_in_time_that_the_model_is_loading(loads):
+    class Never(Loads):
+        async def loaded(self, model: str) -> None:
+            await anyio.sleep_forever()
+
+    async def stays() -> dict:
+        await anyio.sleep_forever()
+
+    never = Never()
+    rest(never, "sleepy")
+    models = RequestedModels(ModelRegistry(lambda: never.cards, {}), list, never, patience=0.01)
+    with anyio.fail_after(5), pytest.raises(Unavailable) as refusal:
+        await models.card("sleepy", "ada", receive=stays)
+    assert (refusal.value.code, refusal.value.retry_after) == ("model_loading", 5.0)

@@ -10,10 +10,11 @@ from websockets.exceptions import ConnectionClosed
 
 from duologue import caller
 from duologue.errors import Busy, Problem, QueueFull, Unavailable, Unsupported, WorkerLost
-from duologue.gateway.scheduling.pool import Pool, alike
+from duologue.gateway.scheduling.pool import Pool
+from duologue.gateway.scheduling.roster import alike
 from duologue.gateway.scheduling.scheduler import Scheduler
 from duologue.gateway.workers import process
-from duologue.supervisor import restart_policy
+from duologue.supervisor import crash_loop
 from duologue.values.embeddings.vectors import EmbeddingRequest, RerankRequest
 from duologue.values.events import RESTARTED, STOPPING, WORKER_LOST, Done, Failed, TextDelta
 from duologue.values.messages import user
@@ -129,6 +130,7 @@ class Workers:
                 address=f"127.0.0.1:{number}",
                 port=number,
                 process=SimpleNamespace(pid=self.starts, returncode=70),
+                log=SimpleNamespace(last_line="RuntimeError: the card is gone"),
             )
             await self.dying.wait()
 
@@ -326,7 +328,7 @@ async def test_whoever_waits_is_told_a_fresh_estimate_now_and_then(monkeypatch):
 
 
 async def test_a_worker_whose_model_could_not_be_loaded_is_tried_again(monkeypatch):
-    monkeypatch.setattr(process, "retry", lambda failures: 0.0)
+    monkeypatch.setattr(crash_loop, "LONGEST", 0.0)
     workers = Workers()
     workers.report = worker_protocol.Report("w", "failed", detail="Too little memory.")
     async with running(monkeypatch, workers) as (pool, until):
@@ -338,15 +340,21 @@ async def test_a_worker_whose_model_could_not_be_loaded_is_tried_again(monkeypat
 
 
 async def test_a_worker_that_keeps_dying_before_it_is_ready_refuses_and_is_tried_on(monkeypatch):
-    monkeypatch.setattr(restart_policy, "backoff", lambda failures: 0.0)
+    monkeypatch.setattr(crash_loop, "backoff", lambda failures: 0.0)
     workers = Workers()
     workers.stillborn = 1000
     async with running(monkeypatch, workers) as (pool, until):
-        with pool.lease("m") as lease, pytest.raises(Unavailable, match=r"ended 3 times before it was ready"):
+        with (
+            pool.lease("m") as lease,
+            pytest.raises(
+                Unavailable,
+                match=r"ended \d+ times before it was ready, at last with this: exit code 70\. Its log ended with: RuntimeError: the card is gone\.",
+            ),
+        ):
             await lent(lease)
         workers.stillborn = 0
         await until(lambda: pool.ready)
-        assert pool.workers["w"].restarts >= process.GIVE_UP
+        assert pool.workers["w"].restarts >= crash_loop.STARTS
         with pool.lease("m") as lease:
             await lent(lease)
 

@@ -11,7 +11,7 @@ from duologue.errors import Busy, Problem, Unavailable, WorkerLost
 from duologue.gateway.workers.connection import LeaseInbox, Stream, WorkerConnection
 from duologue.notifier import Notifier
 from duologue.values.call_events import Played
-from duologue.values.events import STOPPING, WORKER_LOST, Done, Failed, TextDelta
+from duologue.values.events import ENGINE_STALLED, STOPPING, WORKER_LOST, Done, Failed, TextDelta
 from duologue.values.messages import ImagePart, Message, user
 from duologue.values.questions.worker_answers import Counted
 from duologue.values.questions.worker_questions import CountPrompt
@@ -65,8 +65,8 @@ class Peer:
 class RecordedConnection(WorkerConnection):
     """A connection that remembers the streams it began."""
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
         self.streams: list[Stream] = []
 
     def begin(self, *args: Any) -> Stream:
@@ -76,6 +76,7 @@ class RecordedConnection(WorkerConnection):
 
 async def connected(
     body: Callable[[Peer, WorkerConnection], Awaitable[None]],
+    **options: Any,
 ) -> list[worker_protocol.Report]:
     reports: list[worker_protocol.Report] = []
     peer = Peer()
@@ -86,6 +87,7 @@ async def connected(
             "secret",
             reports.append,
             lambda: peer.losses.append(sum(not stream.closed for stream in connection.streams)),
+            **options,
         )
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(connection.run)
@@ -238,8 +240,7 @@ async def test_a_generation_begun_on_a_lost_link_ends_at_once():
 
 
 async def test_a_ready_worker_that_no_longer_answers_is_lost(monkeypatch):
-    monkeypatch.setattr("duologue.gateway.workers.connection.PING_EVERY", 0.01)
-    monkeypatch.setattr("duologue.gateway.workers.connection.PATIENCE", 0.05)
+    monkeypatch.setattr("duologue.gateway.workers.connection.BEAT", 0.01)
 
     async def body(peer, connection):
         inbox = LeaseInbox()
@@ -249,9 +250,28 @@ async def test_a_ready_worker_that_no_longer_answers_is_lost(monkeypatch):
         peer.live.transport.pause_reading()
         with anyio.fail_after(5):
             assert await inbox.take() == [(0, WORKER_LOST)]
+        assert connection.hung == "it did not answer for several seconds"
         peer.live.transport.abort()  # or the server waits for its goodbye
 
     await connected(body)
+
+
+async def test_an_engine_without_a_step_is_told_to_its_clients_and_then_replaced(monkeypatch):
+    monkeypatch.setattr("duologue.gateway.workers.connection.BEAT", 0.01)
+    times = iter(range(0, 100_000, 5))  # each look at the clock is five seconds after the last
+
+    async def body(peer, connection):
+        inbox = LeaseInbox()
+        stream = begin(connection, inbox, [])
+        with anyio.fail_after(5):
+            assert await inbox.take() == [(0, ENGINE_STALLED)]
+        await peer.until(lambda: worker_protocol.Cancel(stream.number) in peer.received)
+        with anyio.fail_after(5):
+            while not connection.hung:
+                await anyio.wait_all_tasks_blocked()
+        assert connection.hung == "its engine gave no step for 300 s"
+
+    await connected(body, stall_limit=300.0, clock=lambda: float(next(times)))
 
 
 async def test_a_generation_begun_while_stopping_ends_at_once_with_the_reason():

@@ -10,7 +10,7 @@ from duologue.gateway.workers import process
 from duologue.gateway.workers.keeper import WorkerKeeper
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.notifier import Notifier
-from duologue.supervisor import restart_policy
+from duologue.supervisor import crash_loop
 from duologue.values.events import Failed
 from duologue.wire.worker_protocol import LoadSpec
 
@@ -61,7 +61,7 @@ async def test_a_worker_that_cannot_start_is_tried_again_and_fails_after_the_thi
     monkeypatch, listener, caplog
 ):
     monkeypatch.setattr(process, "started", unstartable)
-    monkeypatch.setattr(restart_policy, "backoff", lambda failures: 0.0)
+    monkeypatch.setattr(crash_loop, "backoff", lambda failures: 0.0)
     keeper = keeper_of(listener)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(keeper.run)
@@ -69,7 +69,7 @@ async def test_a_worker_that_cannot_start_is_tried_again_and_fails_after_the_thi
             while "failed" not in listener.states:
                 await listener.notifier.wait()
         tasks.cancel_scope.cancel()
-    assert listener.states[: process.GIVE_UP] == ["offline", "offline", "failed"]
+    assert listener.states[:4] == ["offline", "offline", "offline", "failed"]
     assert "ended 3 times before it was ready" in keeper.status.detail
     assert "worker w ended (No free port.); it is restarted in 0.0 s" in caplog.text
 

@@ -22,11 +22,6 @@ from duologue.wire.worker_protocol import LoadSpec
 from duologue.worker.app import DEVICE_LOST
 
 
-def test_a_model_that_could_not_be_loaded_is_tried_again_ever_more_rarely():
-    assert [process.retry(count) for count in (1, 2, 3)] == [30.0, 60.0, 120.0]
-    assert process.retry(50) == 300.0
-
-
 def test_a_taken_port_gives_the_next_free_one():
     with process.listen(free_port()) as first, process.listen(first.getsockname()[1]) as second:
         assert second.getsockname()[1] > first.getsockname()[1]

@@ -1,5 +1,5 @@
 // State of the admin screen: workers, queue and recent metrics, polled while the screen is open. No DOM.
-import { type AdminClient, type AppRow, type QueueState, type Sample, type WorkerRow } from "../wire/server/admin";
+import { type AdminClient, type AppRow, type LifeState, type QueueState, type Sample, type WorkerRow } from "../wire/server/admin";
 import type { Clock } from "../wire/transport/clock";
 import { type Answer, problemOf } from "../wire/transport/http";
 
@@ -19,6 +19,7 @@ export class Admin {
   #workers = $state.raw<readonly WorkerRow[]>([]);
   #queue = $state.raw<QueueState | null>(null);
   #apps = $state.raw<readonly AppRow[]>([]);
+  #life = $state.raw<LifeState | null>(null);
   #samples = $state.raw<readonly Sample[]>([]);
   #now = $state(0);
   #step = $state(5);
@@ -43,6 +44,10 @@ export class Admin {
 
   get apps(): readonly AppRow[] {
     return this.#apps;
+  }
+
+  get life(): LifeState | null {
+    return this.#life;
   }
 
   /** The last `SPAN_S` seconds, oldest first. */
@@ -96,17 +101,48 @@ export class Admin {
     if (answer.kind !== "ok") this.#deps.notify(problemOf(answer));
   }
 
+  /** The server takes no new work, or takes it again. */
+  async drain(on: boolean): Promise<void> {
+    this.#take(await this.#deps.client.drain(on));
+  }
+
+  /** As `drain`, for one worker. */
+  async drainWorker(worker: string, on: boolean): Promise<void> {
+    const answer = await this.#deps.client.drainWorker(worker, on);
+    this.#take(answer);
+    if (answer.kind === "ok") this.#workers = this.#workers.map((row) => (row.worker_id === worker ? { ...row, draining: on } : row));
+  }
+
+  /** Every worker is replaced, one after another. */
+  async restartAll(): Promise<void> {
+    this.#take(await this.#deps.client.restartAll());
+  }
+
+  #take(answer: Answer<LifeState>): void {
+    if (answer.kind === "ok") this.#life = answer.value;
+    else this.#deps.notify(problemOf(answer));
+  }
+
   async #poll(): Promise<void> {
     const { client, clock } = this.#deps;
     const opening = this.#opening;
     const since = this.#samples.at(-1)?.at ?? 0;
     const shown = this.#apps;
-    const [workers, queue, metrics, apps] = await Promise.all([client.workers(), client.queue(), client.metrics(since), client.apps()]);
+    const lifeBefore = this.#life;
+    const [workers, queue, metrics, apps, life] = await Promise.all([
+      client.workers(),
+      client.queue(),
+      client.metrics(since),
+      client.apps(),
+      client.life(),
+    ]);
     if (opening !== this.#opening) return;
-    const failure = [workers, queue, metrics, apps].find((answer: Answer<unknown>) => answer.kind !== "ok");
+    const failure = [workers, queue, metrics, apps, life].find((answer: Answer<unknown>) => answer.kind !== "ok");
     this.#problem = failure ? problemOf(failure) : "";
     if (workers.kind === "ok") this.#workers = workers.value.workers;
     if (queue.kind === "ok") this.#queue = queue.value;
+    // An answer from before a button was pressed would undo what it shows.
+    if (life.kind === "ok" && this.#life === lifeBefore) this.#life = life.value;
     // An answer from before a switch was moved would move it back.
     if (apps.kind === "ok" && this.#apps === shown) this.#apps = apps.value.apps;
     if (metrics.kind === "ok") {

@@ -14,6 +14,7 @@ let said: string[];
 let admin: Admin;
 let apps: { app_id: string; enabled: boolean }[];
 let refuses: boolean;
+let draining: boolean;
 
 beforeEach(() => {
   clock = new FakeClock();
@@ -23,13 +24,21 @@ beforeEach(() => {
   now = 1000;
   said = [];
   refuses = false;
+  draining = false;
   apps = [
     { app_id: "omni", enabled: true },
     { app_id: "audio_duplex", enabled: true },
   ];
-  const fetch = async (address: string) => {
+  const fetch = async (address: string, options?: RequestInit) => {
     requests.push(address);
     if (away) throw new TypeError("failed to fetch");
+    if (/admin\/(life|drain|restart|workers\/\w+\/drain)$/.test(address)) {
+      if (refuses) return new Response(JSON.stringify({ error: { code: "restart_running", message: "One is running." } }), { status: 409 });
+      if (options?.method === "POST" && address.endsWith("admin/drain")) draining = true;
+      if (options?.method === "DELETE") draining = false;
+      const restart = { running: address.endsWith("restart"), done: [], current: "", left: [], problem: "" };
+      return new Response(JSON.stringify({ draining, reason: draining ? "admin" : null, running: 0, restart, scaling: [] }));
+    }
     const switched = /admin\/apps\/(\w+)/.exec(address)?.[1];
     if (switched !== undefined) {
       if (refuses) return new Response(JSON.stringify({ error: { code: "internal_error", message: "It broke." } }), { status: 500 });
@@ -37,7 +46,7 @@ beforeEach(() => {
       return new Response(JSON.stringify(apps.find((app) => app.app_id === switched)));
     }
     if (address.endsWith("admin/apps")) return new Response(JSON.stringify({ apps }));
-    const body = address.includes("figures") ? { now, step: 5, samples } : address === "workers" ? { workers: [] } : { items: [], running_tasks: [] };
+    const body = address.includes("figures") ? { now, step: 5, samples } : address === "workers" ? { workers: [{ worker_id: "w0", status: "idle" }] } : { items: [], running_tasks: [] };
     return new Response(JSON.stringify(body));
   };
   admin = new Admin({ client: new AdminClient(fetch), clock, notify: (sentence) => said.push(sentence) });
@@ -55,7 +64,29 @@ describe("the admin page", () => {
     admin.close();
     clock.pass(60_000);
     await settle();
-    expect(requests.length).toBe(8);
+    expect(requests.length).toBe(10);
+  });
+
+  it("drains the server and its workers, and shows it before the next look", async () => {
+    admin.open();
+    await settle();
+    expect(admin.life?.draining).toBe(false);
+    await admin.drain(true);
+    expect(admin.life?.draining).toBe(true);
+    await admin.drain(false);
+    expect(admin.life?.draining).toBe(false);
+    await admin.drainWorker("w0", true);
+    expect(admin.workers.map(({ draining: drains }) => drains)).toEqual([true]);
+  });
+
+  it("begins a rolling restart, and says why it cannot", async () => {
+    await admin.restartAll();
+    expect(admin.life?.restart.running).toBe(true);
+    refuses = true;
+    await admin.restartAll();
+    await admin.drainWorker("w0", true);
+    expect(said.length).toBe(2);
+    expect(admin.life?.restart.running).toBe(true);
   });
 
   it("moves a switch at once, and back where the server refuses", async () => {

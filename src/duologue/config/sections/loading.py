@@ -34,3 +34,11 @@ class LoadingSettings(Section):
     drain_s: Seconds = Field(
         default=30, description="Seconds that running replies have to finish when their model is unloaded."
     )
+    idle_unload_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] = Field(
+        default=0,
+        description="Seconds without a request after which a model is unloaded until the next one; 0: it stays loaded.",
+    )
+    answer_s: Seconds = Field(
+        default=20,
+        description="Seconds that an answer without a stream, as about tokens, waits for a model that is loading before it says so.",
+    )

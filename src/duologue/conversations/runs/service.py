@@ -1,7 +1,6 @@
 """The runs of this server: started, stopped, steered, answered and followed by their ids.
 
-Used by `api/runs.py` and `conversations/service.py`. Owns the rule that a conversation has one run at a time. A run belongs to
-the server, not to the request that started it. One run itself is `run.py`.
+Owns the rule that a conversation has one run at a time. A run belongs to the server, not to a request. One run is `run.py`.
 """
 
 from __future__ import annotations
@@ -110,6 +109,10 @@ class RunService:
         for user, run in await recover(self._stores.durable, self._dependencies.now()):
             await self._stores.durable.pending.change_all(run.conversation, "hold")
             self._publish_end(user, run)
+
+    def working(self) -> int:
+        """How many runs go on by themselves, without a user's approval."""
+        return sum(run.view.waiting != "approval" for run in self._runs.values())
 
     async def close(self) -> None:
         """Interrupt every run and wait until it is stored. No run can start after this."""

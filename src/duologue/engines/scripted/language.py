@@ -316,6 +316,9 @@ async def _play(steps: Sequence[ScriptStep]) -> AsyncGenerator[str | GenerationE
                 pace = step.number / 1000
             case "wait":
                 await anyio.sleep(step.number / 1000)
+            case "freeze":
+                with anyio.CancelScope(shield=True):
+                    await anyio.sleep_forever()
             case "hang":
                 await anyio.sleep_forever()
             case "fail":

@@ -10,6 +10,7 @@
     /read N MS       while reading the prompt, report N steps, MS milliseconds apart
     /wait MS         wait once
     /hang            write nothing more until cancelled
+    /freeze          write nothing more, and do not end when cancelled either, as a library that is stuck
     /length          end as if the token limit was reached
     /fail TEXT       fail with TEXT as the sentence
     /lose TEXT       lose the device: fail with TEXT, and end the worker after it
@@ -43,11 +44,11 @@ LARGEST = 1_000_000_000
 THOUGHT_BEGINS = "<think>"
 THOUGHT_ENDS = "</think>"
 _THEN = re.compile(r"^\s*/then\s*$\n?", re.MULTILINE)
-_STEP = re.compile(r"/(say|repeat|raw|pace|read|wait|hang|length|fail|lose|crash|got)\b ?(.*)")
+_STEP = re.compile(r"/(say|repeat|raw|pace|read|wait|hang|freeze|length|fail|lose|crash|got)\b ?(.*)")
 _FORMAT = re.compile(r"^\s*/format (\S+)(?: (.+))?$", re.MULTILINE)
 _OPEN = re.compile(r"^\s*/open (.+)$", re.MULTILINE)
 _NONE = "none"
-_ENDING = {"hang", "length", "fail", "lose", "crash"}
+_ENDING = {"hang", "freeze", "length", "fail", "lose", "crash"}
 _NUMBERED = {"repeat", "pace", "read", "wait"}
 _WRITING = {"say", "repeat", "raw"}
 _WORDS = re.compile(r"\s*\S+\s*")

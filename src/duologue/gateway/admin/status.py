@@ -14,7 +14,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, PlainTextResponse
 
 from duologue import __version__
-from duologue.errors import NotFound, Unavailable
+from duologue.errors import NotFound, Problem, Unavailable
 from duologue.gateway.apps.modes import APPS, AppId
 from duologue.gateway.middleware.proxy import base_of
 from duologue.gateway.scheduling.pool import Pool
@@ -39,6 +39,8 @@ NO_CHAT_MODEL = (
     "No model that writes replies is loaded. Load one on the models page, or restart the server with one."
 )
 """The sentence where there are only models that make vectors or scores."""
+RESTING = {"state": "unloaded", "detail": "", "progress": None}
+"""The state of a model that was unloaded because nobody used it: the next request loads it."""
 BUILD_HEADER = "Duologue-Build"
 """The header in which a page sends its build."""
 
@@ -59,28 +61,28 @@ def router(
     aliases: Callable[[], Mapping[str, ModelCard]] = dict,
     apps: Callable[[AppId], bool] = lambda app: True,
     modes: Callable[[], Mapping[str, Any]] = dict,
+    drain: Callable[[], Problem | None] = lambda: None,
+    resting: Callable[[], Sequence[ModelCard]] = tuple,
     allows: Callable[[str], bool] = lambda model: True,
 ) -> APIRouter:
     """`/health`, `/ready`, `/status`, `/workers`, `/metrics`, `/api/queue`, `/api/capabilities`. `coming`: models still to be loaded at
-    the start; `features`: what else users may do; `chosen`: the default model of an admin; `aliases`: other names of models; `apps`: whether a mode is switched on; `modes`: whether each can be used, and how; `allows`:
-    whether the key in use may use a model."""
+    the start; `features`: what else users may do; `chosen`: the default model of an admin; `aliases`: other names of models; `apps`: whether a mode is switched on; `modes`: whether each can be used, and how; `drain`: what new work is
+    refused with, if it is; `resting`: the models that were unloaded because nobody used them, the default first; `allows`: whether the key in use may
+    use a model."""
     routes, voice = APIRouter(tags=["operations"]), speech or SpeechService(None)
-
-    @routes.get("/health", summary="Whether the gateway is running")
-    @routes.head("/health", include_in_schema=False)
-    @routes.get("/v1/health", include_in_schema=False)  # as llama-server has it too
-    async def health() -> dict[str, Any]:
-        """Whether the gateway itself is running, with or without a model."""
-        return {"status": "healthy", "version": __version__, "timestamp": time.time()}
+    _add_health(routes)
 
     @routes.get("/ready", summary="Whether a chat can be answered")
     @routes.head("/ready", include_in_schema=False)
     async def ready(request: Request) -> JSONResponse:
         """200 if a chat with the default model can be answered, else 503 with the reason."""
-        if pool.ready:
+        state, detail = model_state(pool, resting())
+        refusal = drain()
+        if state == "ready" and refusal is None:
             return JSONResponse({"status": "ready"})
-        state, detail = model_state(pool)
-        problem = Unavailable(detail, code=f"model_{state}")
+        if refusal is not None:
+            state = "draining"
+        problem = refusal or Unavailable(detail, code=f"model_{state}")
         body = problem_body(problem, "/ready") | {"status": state}
         return JSONResponse(body, 503, headers=problem_headers(problem))
 
@@ -110,7 +112,7 @@ def router(
             "build": build,
             "outdated": is_outdated(request, build),
             "base_path": base_of(request.scope),
-            **models_view(pool, chosen(), coming(), aliases(), allows),
+            **models_view(pool, chosen(), coming(), aliases(), resting(), allows),
             **_user_fields(request, auth_required(), {**voice.features(), **features()}),
             "apps": {app.id: apps(app.id) for app in APPS},
             "modes": dict(modes()),
@@ -121,6 +123,15 @@ def router(
 
     _add_queue(routes, pool, voice)
     return routes
+
+
+def _add_health(routes: APIRouter) -> None:
+    @routes.get("/health", summary="Whether the gateway is running")
+    @routes.head("/health", include_in_schema=False)
+    @routes.get("/v1/health", include_in_schema=False)  # as llama-server has it too
+    async def health() -> dict[str, Any]:
+        """Whether the gateway itself is running, with or without a model."""
+        return {"status": "healthy", "version": __version__, "timestamp": time.time()}
 
 
 def _add_queue(routes: APIRouter, pool: Pool, voice: SpeechService) -> None:
@@ -170,9 +181,10 @@ def _user_fields(request: Request, required: bool, voice: Mapping[str, bool]) ->
     }
 
 
-def model_state(pool: Pool) -> tuple[str, str]:
-    """The default model's state ("ready", "loading", "restarting", "failed" or "empty") and a sentence about it."""
-    if pool.ready:
+def model_state(pool: Pool, resting: Sequence[ModelCard] = ()) -> tuple[str, str]:
+    """The default model's state ("ready", "loading", "restarting", "failed" or "empty") and a sentence about it. A model that rests is
+    loaded by the next request."""
+    if pool.ready or (resting and not pool.workers_of("")):
         return "ready", ""
     group = pool.workers_of("")
     if not group:
@@ -194,11 +206,16 @@ def models_view(
     default: str,
     coming: Sequence[str],
     aliases: Mapping[str, ModelCard],
+    resting: Sequence[ModelCard] = (),
     allows: Callable[[str], bool] = lambda model: True,
 ) -> dict[str, Any]:
     """What the page knows of models: the state of the default one, every model that its key may use, and their aliases."""
-    rows = [row for row in model_rows(pool, default, coming) if allows(row["name"])]
-    state, detail = ("loading", loading_message(default)) if default in coming else model_state(pool)
+    rows = model_rows(pool, default, coming)
+    rows += [model_row(card) | RESTING for card in resting if card.chats]
+    rows = [row for row in rows if allows(row["name"])]
+    state, detail = model_state(pool, resting)
+    if default in coming:
+        state, detail = "loading", loading_message(default)
     if not rows:
         state, detail = "empty", NO_CHAT_MODEL if pool.cards() else NO_MODEL
     return {
@@ -356,6 +373,10 @@ def worker_row(pool: Pool, view: WorkerStatus) -> dict[str, Any]:
         "status": "error" if status == "failed" else status,
         "detail": view.detail,
         "progress": view.progress,
+        "draining": view.draining,
+        "retiring": view.retiring,
+        "note": view.note,
+        "last_end": view.ended or None,
         "slots_total": queue.slots(view.worker),
         "slots_busy": len(own),
         "seats_total": 0,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any, Protocol
@@ -49,13 +49,17 @@ OUTCOMES: tuple[BatchStatus, ...] = ("failed", "expired", "completed")
 NO_KEY = "The user of this batch has no valid key any more."
 
 
+async def _at_once() -> None:
+    pass
+
+
 class SaveBatch(Protocol):
     async def save(self, batch: StoredBatch) -> None: ...
 
 
 class BatchRun:
     """`lane`: the places of all requests of batches; `role_of` says what a user may do, None for one who may do nothing any more;
-    `now` gives milliseconds since 1970."""
+    `now` gives milliseconds since 1970; `accepting` returns when new work is taken."""
 
     def __init__(
         self,
@@ -69,10 +73,12 @@ class BatchRun:
         *,
         role_of: Callable[[str], str | None],
         now: Callable[[], int],
+        accepting: Callable[[], Awaitable[None]] = _at_once,
     ) -> None:
         self.batch = batch
         self._settings, self._rows, self._files, self._results = settings, rows, files, results
         self._executor, self._lane, self._role_of, self._now = executor, lane, role_of, now
+        self._accepting = accepting
         self._scope: anyio.CancelScope | None = None
         self._done = ResultProgress(set())
         self._held = 0
@@ -175,6 +181,7 @@ class BatchRun:
             async with self._lane.turn(user):
                 task_status.started()
                 told = True
+                await self._accepting()
                 id = f"batch_req_{secrets.token_hex(12)}"
                 role = self._role_of(user)
                 if role is None:

@@ -54,7 +54,7 @@ async def _at_once() -> None:
 
 class BatchService:
     """`run` serves until cancelled; before that there are no batches. `role_of` says what a user may do, None for one who may do nothing
-    any more; `now` gives milliseconds since 1970."""
+    any more; `now` gives milliseconds since 1970; `accepting` returns when new work is taken."""
 
     def __init__(
         self,
@@ -66,9 +66,11 @@ class BatchService:
         role_of: Callable[[str], str | None],
         now: Callable[[], int],
         again: float = AGAIN_S,
+        accepting: Callable[[], Awaitable[None]] = _at_once,
     ) -> None:
         self._settings, self._folder, self._files, self._executor = settings, folder, files, executor
         self._role_of, self._now, self._again = role_of, now, again
+        self._accepting = accepting
         self._lane = FairLane(settings.requests, patience=None)
         self._rows: BatchRows | None = None
         self._waiting: dict[str, StoredBatch] = {}
@@ -141,6 +143,7 @@ class BatchService:
             self._lane,
             role_of=self._role_of,
             now=self._now,
+            accepting=self._accepting,
         )
 
     async def _carry_out(self, id: str) -> None:

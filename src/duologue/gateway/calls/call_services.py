@@ -6,7 +6,7 @@ Owns how a call gets its history and its voice. Used by the sockets of calls.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -50,6 +50,10 @@ class CallConversations(Protocol):
     ) -> TurnStore: ...
 
 
+async def _wakes_nothing(model: str) -> None:
+    pass
+
+
 def continued_conversations(service: Callable[[], Service | None]) -> CallConversations:
     """Opens conversations of the service, which is there once the database is."""
 
@@ -65,7 +69,8 @@ def continued_conversations(service: Callable[[], Service | None]) -> CallConver
 
 class CallServices:
     """What every call needs: seats, generation, models, limits. `seats` None: the server has no voice; `slots`: the models' workers, without
-    which no model holds a call by itself."""
+    which no model holds a call by itself; `wake`: begins to load a model that was unloaded because nobody used it, and returns once its worker
+    starts, for which the call then waits."""
 
     def __init__(
         self,
@@ -83,9 +88,11 @@ class CallServices:
         recordings: CallRecordings | None = None,
         slots: Pool | None = None,
         video: VideoOffers | None = None,
+        wake: Callable[[str], Awaitable[None]] = _wakes_nothing,
         meter: RequestMeter = NO_METER,
     ) -> None:
         self._slots, self._meter = slots, meter
+        self.wake = wake
         self.seats, self.generate, self.models = seats, generate, models
         self.apps = apps or AppRegistry()
         self.read_ahead, self.speech = read_ahead, speech
@@ -197,6 +204,7 @@ class CallServices:
     ) -> CallHistory:
         """The history a call begins with; `on_problem` is called when turns cannot be saved. Raises Problem where the model or
         the conversation does not exist."""
+        await self.wake(start.model)
         if start.conversation_id:
             if self.conversations is None:
                 raise Unsupported(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -68,8 +69,10 @@ def router(
     call_services: CallServices | None = None,
     apps: AppRegistry | None = None,
     requested: RequestedModels | None = None,
+    accept: Callable[[], None] = lambda: None,
 ) -> APIRouter:
-    """The endpoint. Without `call_services` it takes no calls, without `requested` a request loads no model."""
+    """The endpoint. Without `call_services` it takes no calls, without `requested` a request loads no model. `accept` raises Problem while no
+    new work is taken."""
     routes = APIRouter()
     services = _ChatServices(
         ReplyPipeline(generate, speech or SpeechService(None)),
@@ -78,6 +81,7 @@ def router(
         timeouts or Chat(),
         call_services,
         apps or AppRegistry(),
+        accept,
     )
 
     @routes.websocket("/ws/chat")
@@ -96,6 +100,7 @@ class _ChatServices(Struct, frozen=True):
     timeouts: Chat
     calls: CallServices | None
     apps: AppRegistry
+    accept: Callable[[], None]
 
     @property
     def has_voice(self) -> bool:
@@ -238,6 +243,7 @@ class ChatSocket:
         """Start the request, whose frame had `size` characters. Raises Problem when it is invalid, or while another one runs."""
         if self._running is not None:
             raise Busy("A request is already running on this socket; wait for its end, or cancel it.")
+        self._services.accept()
         self._services.apps.require("turnbased")
         frame = await parsing(size, chat.decode, header.body, self._limits, user=self._user)
         card = self._services.models.loaded(frame.request.model)

@@ -102,6 +102,7 @@ class DuplexSocket:
         """Claim the session, run the socket, and close it."""
         try:
             model = self._socket.query_params.get("model", "")
+            await self._sessions.services.wake(model)
             session = self._sessions.claim(self._user, id, self._request_id, model)
         except Problem as problem:
             code = NOT_ALLOWED if problem.code in ("session_running", SWITCHED_OFF) else REFUSED

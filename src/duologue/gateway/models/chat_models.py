@@ -29,13 +29,19 @@ class ChatModels:
 
     @property
     def coming_default(self) -> str:
-        """The default model, if the start of the server is still to load it; a chat that follows the default waits for it."""
+        """The default model, if the start of the server is still to load it, or if it rests; a chat that follows the default waits for it."""
+        if (resting := self._service.resting.find("")) is not None:
+            return resting.name
         default = self._service.remembered.default
         return default if default in self._service.coming else ""
 
     async def state(self, name: str) -> ModelState:
         """What became of a model that was chosen by this name or alias."""
-        if self._is_loaded(name) or name in self._service.coming:
+        if (
+            self._is_loaded(name)
+            or name in self._service.coming
+            or self._service.resting.find(name) is not None
+        ):
             return "usable"
         try:
             model = await disk_io(self._service.available.find, name)
@@ -52,6 +58,9 @@ class ChatModels:
             yield None
             await self._service.changed()
         running = self._service.loader.current(name)
+        if running is None and (resting := self._service.resting.find(name)) is not None:
+            yield None
+            running = await self._service.loader.wake(resting)
         if running is None:
             if not load or self._is_loaded(name):
                 return

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -22,12 +22,13 @@ from duologue import telemetry
 from duologue.errors import EngineFailed, ModelNotFound, Problem, Unavailable
 from duologue.gateway.models.available import AvailableModels, Prepared, Sizes
 from duologue.gateway.models.remembered import RememberedModels
+from duologue.gateway.models.requested.resting_models import RestingModel, RestingModels
+from duologue.gateway.models.shortage import Shortage, require_room
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.scheduler import unloaded_message
 from duologue.gateway.workers.load_specs import ListCards, placed_beside
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.models.fit import Hardware, memory_needed
-from duologue.models.hub.repository import gigabytes
 from duologue.models.placement import AUTO
 from duologue.notifier import Notifier
 from duologue.threads import disk_io, hardware_io
@@ -65,18 +66,6 @@ class LoadRequest(Struct, frozen=True):
     user: str = ""
     repeats: int = 0
     by_request: bool = False
-
-
-class Shortage(Struct, frozen=True):
-    """The memory that a model needs and what is free, in bytes; both 0 where nobody knows."""
-
-    name: str
-    needed: int = 0
-    free: int = 0
-
-    @property
-    def missing(self) -> int:
-        return max(0, self.needed - self.free)
 
 
 class LoadState(Struct, frozen=True):
@@ -172,6 +161,8 @@ class Loader:
         self._list_cards = list_cards
         self.give_way: Callable[[Shortage], Awaitable[bool]] = _nobody_gives_way
         """Asked before a load is refused for lack of memory: unloads what may be unloaded for it. Gives whether it unloaded something."""
+        self.resting = RestingModels(lambda name: pool.find(name) is not None)
+        """The models that were unloaded because nobody used them."""
         self._loading = ""
         """The name of the model that is being loaded."""
         self._current: Load | None = None
@@ -235,6 +226,44 @@ class Loader:
             await self._turn_notifier.wait()
         return await self.load(request)
 
+    async def wake(self, model: RestingModel) -> Load:
+        """Load a model that rests as it was before, or join the load that is under way. Raises as `load`, without `model_loaded`."""
+        while self._loading:
+            if (current := self.current(model.name)) is not None:
+                return current
+            await self._turn_notifier.wait()
+        tasks = self._running()
+        self._loading = model.name
+        try:
+            await self._check_room_for(model)
+            self._running()
+            first, *others = [
+                self._pool.add(spec, ahead=model.default)
+                for spec in (await self._placed(model.specs[0]), *model.specs[1:])
+            ]
+        except BaseException:
+            self._loading = ""
+            self._turn_notifier.notify()
+            raise
+        for status in (first, *others):
+            status.added, status.by_request = model.added, model.by_request
+        load = self._current = Load(model.name, first, LoadRequest(model.name, by_request=True))
+        self._turn_notifier.notify()
+        tasks.start_soon(self._follow, load)
+        return load
+
+    async def wake_named(self, name: str) -> None:
+        """Begin to load the model of this name, or the default one for "", if it rests. Raises as `wake`."""
+        if (model := self.resting.find(name)) is not None:
+            await self.wake(model)
+
+    async def _check_room_for(self, model: RestingModel) -> None:
+        """Raises Problem `not_enough_memory`. Other models may have taken its memory meanwhile."""
+        short = await self.shortage(model.name)
+        if short.missing and await self.give_way(short):
+            short = await self.shortage(model.name)
+        require_room(short)
+
     @property
     def loading(self) -> str:
         """The name of the model that is being loaded, "" without one."""
@@ -246,8 +275,19 @@ class Loader:
 
     async def shortage(self, name: str) -> Shortage:
         """The memory that a model needs, with the sizes of the settings, and what is free. Raises ModelNotFound, BadRequest."""
+        if (resting := self.resting.find(name)) is not None:
+            name = await disk_io(self._known_name, resting)
+            if not name:
+                return Shortage(resting.name)
         model = await disk_io(self._available.find, name)
         return await self._shortage(model.name, await disk_io(self._available.prepare, model, Sizes()))
+
+    def _known_name(self, model: RestingModel) -> str:
+        """The name by which a model that rests can be loaded, "" for one without a file here. Reads files."""
+        for name in model.names:
+            with suppress(ModelNotFound):
+                return self._available.find(name).name
+        return ""
 
     async def unload(self, name: str = "", worker: str = "", *, drain: bool = False) -> list[str]:
         """Unload a worker, or all workers of a model, by default of the default model. With `drain` nothing new begins on them, and
@@ -256,6 +296,8 @@ class Loader:
         Raises ModelNotFound.
         """
         workers = self._workers()
+        if not worker and self.resting.forget(name):
+            return []
         if not workers:
             raise ModelNotFound("No model is loaded.")
         if worker:
@@ -333,13 +375,7 @@ class Loader:
         short = await self._shortage(name, prepared, freed)
         if short.missing and await self.give_way(short):
             short = await self._shortage(name, prepared, freed)
-        if short.missing:
-            raise Problem(
-                f"{name} needs about {gigabytes(short.needed)} of memory, but only {gigabytes(short.free)} are free. Unload another "
-                "model, choose a smaller one or a shorter context, or load it anyway with `force`.",
-                code="not_enough_memory",
-                status=409,
-            )
+        require_room(short)
 
     async def _shortage(self, name: str, prepared: Prepared, freed: int = 0) -> Shortage:
         if self._probe_hardware is None or not prepared.size:

@@ -146,6 +146,11 @@ class RememberedModels:
         if id in self._loads:
             self._workers[worker] = id
 
+    def moved(self, old: str, new: str) -> None:
+        """A worker was replaced by another one, which stands for the same load."""
+        if (id := self._workers.pop(old, 0)) != 0:
+            self._workers[new] = id
+
     async def ready(self, id: int) -> None:
         """The load is done."""
         await self._end(id, "")

@@ -7,9 +7,11 @@ own (`values/model_choice.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Awaitable, Callable
 from functools import partial
 
+import anyio
 from starlette.types import Receive
 
 from duologue.errors import ModelNotFound, Unavailable
@@ -23,10 +25,14 @@ from duologue.threads import disk_io
 from duologue.values.requests import ModelCard, Task
 from duologue.wire.validation_errors import shortened
 
+RETRY_S = 5.0
+"""Seconds after which a client may ask again for a model that is still loading."""
+
 
 class RequestedModels:
     """Resolves the `model` field of requests. `available` lists what could be loaded, and blocks; without it, and without `loads`, nothing is
-    loaded. `may_load`: whether a user may have a model loaded by naming it."""
+    loaded. `may_load`: whether a user may have a model loaded by naming it; `patience`: seconds that an answer which cannot be kept alive
+    meanwhile waits for a model."""
 
     def __init__(
         self,
@@ -34,18 +40,20 @@ class RequestedModels:
         available: Callable[[], list[AvailableModel]] = list,
         loads: InlineLoads | None = None,
         may_load: Callable[[str], bool] = lambda user: False,
+        patience: float = math.inf,
     ) -> None:
         self._models = models
         self._available = available
         self._loads = loads
         self._may_load = may_load
+        self._patience = patience
 
     async def card(
         self, name: str, user: str, *, task: Task = "chat", receive: Receive | None = None
     ) -> ModelCard:
         """The card of the model that `user` asks for; an empty name is the default model, or the first for this task. Waits while that
-        model is loaded for this request, which may take minutes. With `receive` that wait ends when the client leaves: for endpoints that
-        wait before they answer.
+        model is loaded for this request, which may take minutes. With `receive` that wait ends when the client leaves, and after some seconds
+        with `model_loading`: for endpoints that wait before they answer, and could not say that they do.
 
         Raises ModelNotFound with the known names, Unavailable while no model is loaded, Unsupported for a model that is not for
         this task, and what loading raises.
@@ -53,29 +61,53 @@ class RequestedModels:
         card = self.loaded(name) if name or task == "chat" else self._models.of_task(task)
         if card is None:
             other = partial(self._other, name, user)
-            card = await (other() if receive is None else unless_left(receive, other))
+            card = await (
+                other() if receive is None else unless_left(receive, partial(self._in_time, other, name))
+            )
         self._models.require(card, task)
         if self._loads is not None:
             self._loads.note(card.name)
         return card
 
+    async def _in_time(self, other: Callable[[], Awaitable[ModelCard]], name: str) -> ModelCard:
+        """Raises Unavailable (`model_loading`) when the model takes longer to load than the client is left without a word."""
+        with anyio.move_on_after(self._patience):
+            return await other()
+        raise Unavailable(
+            f"The model {shortened(name)} is loading. Try again in a moment."
+            if name
+            else "The model is loading. Try again in a moment.",
+            code="model_loading",
+            retry_after=RETRY_S,
+        )
+
     def loaded(self, name: str) -> ModelCard | None:
         """The card, where nothing has to be waited for and no other model could be meant."""
+        if not name and self._loads is not None and self._loads.resting("") is not None:
+            return None
         card = self._models.find(name) if name else self._models.default()
         if card is None or self._loads is None or not self._loads.is_coming(card.name):
             return card
         return None
 
     async def unloaded(self, user: str) -> list[str]:
-        """The names of the models that would be loaded for this user. Without the bundled one, which people with another model rarely mean."""
-        if self._loads is None or not self._may_load(user):
+        """The names of the models that would be loaded for this user: those that rest, and those on the disk. Without the bundled one, which
+        people with another model rarely mean."""
+        if self._loads is None:
             return []
-        names = [model.name for model in await disk_io(self._available) if not model.bundled]
-        return [name for name in names if self._models.allows(name) and self._models.find(name) is None]
+        names = self._loads.resting_names()
+        if self._may_load(user):
+            names += [model.name for model in await disk_io(self._available) if not model.bundled]
+        return [
+            name
+            for name in dict.fromkeys(names)
+            if self._models.allows(name) and self._models.find(name) is None
+        ]
 
     async def _other(self, name: str, user: str) -> ModelCard:
         if not name:
-            return await self._first_to_come()
+            resting = None if self._loads is None else self._loads.resting("")
+            return await (self._first_to_come() if resting is None else self._woken(resting.name))
         wanted = self._models.alias_of(name) or name
         if (card := await self._from_disk(wanted, user)) is not None:
             return card
@@ -95,8 +127,11 @@ class RequestedModels:
         loads = self._loads
         if loads is None:
             return None
+        if (resting := loads.resting(name)) is not None:
+            return await self._woken(resting.name)
         may_load = self._may_load(user)
-        known = [KnownName(card.name) for card in self._models.cards()]
+        known = [KnownName(resting) for resting in loads.resting_names()]
+        known += [KnownName(card.name) for card in self._models.cards()]
         if may_load or loads.are_any:
             files = await disk_io(self._available)
             known += [
@@ -108,11 +143,17 @@ class RequestedModels:
         card = self._models.find(found)
         if card is not None and not loads.is_coming(found):
             return card
-        if card is None and not loads.is_begun(found) and not may_load:
+        is_free = loads.is_begun(found) or loads.resting(found) is not None
+        if card is None and not is_free and not may_load:
             return None
-        await loads.loaded(found)
-        if (card := self._models.find(found)) is None:
-            raise Unavailable(unloaded_message(found), code="model_unloaded")
+        return await self._woken(found)
+
+    async def _woken(self, name: str) -> ModelCard:
+        """The card of a model that is loaded for this request. Raises what loading raises."""
+        assert self._loads is not None
+        await self._loads.loaded(name)
+        if (card := self._models.find(name)) is None:
+            raise Unavailable(unloaded_message(name), code="model_unloaded")
         return card
 
     async def _first_to_come(self) -> ModelCard:

@@ -29,6 +29,7 @@ from duologue.gateway.models.downloads import Download, Downloads
 from duologue.gateway.models.loader import Loader, LoadRequest, ProbeHardware, repeated
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.models.remembered import RememberedModels
+from duologue.gateway.models.requested.idle_unload import IdleUnload
 from duologue.gateway.models.requested.inline_loads import InlineLoads
 from duologue.gateway.models.requested.load_rules import may_load
 from duologue.gateway.models.requested_models import RequestedModels
@@ -78,11 +79,25 @@ class ModelService:
         self.remembered = RememberedModels(pool.prefer)
         loading = settings.loading
         self._by_request = loading.by_request
+        self._answer_s = loading.answer_s
         self.loader = Loader(
             pool, self.available, probe_hardware, self.remembered, list_cards, grace=loading.drain_s
         )
         self.for_requests = InlineLoads(self.loader, pool, limit=loading.waiting, patience=loading.room_s)
         self.loader.give_way = self.for_requests.give_way
+        self.resting = self.loader.resting
+        self._idle = IdleUnload(
+            pool,
+            self.resting,
+            limit=loading.idle_unload_s,
+            limits={
+                name: one.idle_unload_s
+                for name, one in settings.models.items()
+                if one.idle_unload_s is not None
+            },
+            asked=self.for_requests.last_asked,
+            is_busy=lambda: self.for_requests.are_any or bool(self._coming),
+        )
         self.for_chats = ChatModels(self, models, may_load)
         self.events: EventLog[ModelEvent] = EventLog(
             EventNumbers(time.time_ns() // 1_000_000), reset=READ_AGAIN
@@ -126,7 +141,7 @@ class ModelService:
             name = account.name if account else ""
             return may_load(self._by_request, user=user, name=name, is_admin=keys.is_admin(user))
 
-        return RequestedModels(self._models, self.available.all, self.for_requests, may)
+        return RequestedModels(self._models, self.available.all, self.for_requests, may, self._answer_s)
 
     def publish_changes(self) -> None:
         """Something changed in the pool: publish what readers of the events need to know."""
@@ -223,6 +238,7 @@ class ModelService:
             await tasks.start(self.loader.run)
             await tasks.start(self.downloads.run)
             await tasks.start(self.for_requests.run)
+            tasks.start_soon(self._idle.run)
             task_status.started()
 
     def close(self) -> None:

@@ -1,14 +1,11 @@
 """All workers of one kind, the queue in front of them, and the only way to a slot: `with pool.lease(...)`.
 
 Owns the shell around the pure `scheduler`: it passes facts in, carries commands out to the leases, and takes back every granted
-slot on every exit. A `WorkerKeeper` runs each worker. There is one pool for the models and one for the voice.
+slot on every exit. The workers themselves are its `Roster`. There is one pool for the models and one for the voice.
 """
 
 from __future__ import annotations
 
-import itertools
-import math
-import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,8 +21,8 @@ from duologue.fair_lane import FairLane
 from duologue.gateway.scheduling.eta import Job
 from duologue.gateway.scheduling.lease import Lease
 from duologue.gateway.scheduling.lowest_place import BATCH, in_lowest_place
-from duologue.gateway.scheduling.model_tuning import ModelTuning
 from duologue.gateway.scheduling.place_refresh import tell_in_turns
+from duologue.gateway.scheduling.roster import Roster
 from duologue.gateway.scheduling.scheduler import (
     EVERY_SLOT,
     NO_MODEL,
@@ -34,19 +31,17 @@ from duologue.gateway.scheduling.scheduler import (
     Granted,
     Refused,
     Scheduler,
-    unloaded_message,
 )
 from duologue.gateway.scheduling.served_models import Asked, ServedModels
-from duologue.gateway.workers import process
 from duologue.gateway.workers.connection import WorkerConnection
 from duologue.gateway.workers.keeper import WorkerKeeper
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.notifier import Notifier
 from duologue.threads import Refusal
-from duologue.values.events import STOPPING, Done, Failed
+from duologue.values.events import STOPPING, Done
 from duologue.values.questions.worker_answers import Answer, Counted
 from duologue.values.questions.worker_questions import CountPrompt, Question, RenderChat, UseTemplate
-from duologue.values.requests import ChatRequest, ModelCard, UpstreamModel
+from duologue.values.requests import ChatRequest, ModelCard
 from duologue.wire.worker_protocol import LoadSpec
 
 REFRESH = 3.0
@@ -65,7 +60,7 @@ TOO_MANY_ASKS = Refusal(
 A = TypeVar("A", bound=Answer)
 
 
-class Pool:
+class Pool(Roster):
     """The workers, the scheduler and the leases. `log`: level and format of the workers' logs; `ticket_prefix`: how the names of
     this pool's tickets begin; `on_change` is called when a worker's status has changed; `weight_of` a share (`caller.share`) is how much it gets."""
 
@@ -79,34 +74,25 @@ class Pool:
         clock: Callable[[], float] = time.monotonic,
         on_change: Callable[[], None] = lambda: None,
         ticket_prefix: str = "q_",
+        stall_limit: float | None = None,
         weight_of: Callable[[str], float] = lambda share: 1.0,
     ) -> None:
-        self.scheduler = scheduler
-        """For reading only: commands go through the pool."""
         self._ticket_prefix = ticket_prefix
         self._weight_of = weight_of
-        self._port = port
-        self._log = log
-        self._clock = clock
-        self._on_change = on_change
-        self._secret = secrets.token_urlsafe(32)
         self._tickets = 0
         self._leases: dict[str, Lease] = {}
-        self._stopping = False
+        super().__init__(
+            load_specs,
+            scheduler,
+            port=port,
+            log=log,
+            clock=clock,
+            on_change=on_change,
+            stall_limit=stall_limit,
+        )
         self._lease_ended = Notifier()
-        self._slot_released = Notifier()
         self._asking = FairLane(ASKING, 1, patience=None, refusal=TOO_MANY_ASKS)
-        self.tuning = ModelTuning()
-        self.workers: dict[str, WorkerStatus] = {}
-        """By name, those of the default model first."""
-        self._preferred = ""
-        self._keepers: dict[str, WorkerKeeper] = {}
-        self._numbers = itertools.count(len(load_specs))
         self._served: tuple[object, ServedModels] = (None, ServedModels(()))
-        self._tasks: anyio.abc.TaskGroup | None = None
-        for number, load_spec in enumerate(load_specs):
-            self._enrol(load_spec, port + number)
-        self._order()
 
     # ---- leases
 
@@ -190,134 +176,6 @@ class Pool:
         kind = BATCH if in_lowest_place() else kind
         self.scheduler.estimator.ended(Job(self._queue_of(model), kind, prompt), done)
 
-    # ---- adding and removing workers
-
-    def add(self, load_spec: LoadSpec) -> WorkerStatus:
-        """Start one more worker under a new name; `load_spec.worker` is ignored. Its status shows how the loading goes.
-
-        Raises Unavailable while the pool does not run.
-        """
-        if self._tasks is None or self._stopping:
-            raise Unavailable(STOPPING.message, code=STOPPING.code)
-        number = next(number for number in self._numbers if f"worker_{number}" not in self.workers)
-        load_spec = msgspec.structs.replace(load_spec, worker=f"worker_{number}")
-        for other in self._keepers.values():
-            if other.load_spec.model == load_spec.model and other.load_spec.engine == load_spec.engine:
-                load_spec = alike(load_spec, other.load_spec)
-        # Ports of removed workers are used again; a worker that finds its port taken tries the next one.
-        keeper = self._enrol(load_spec, self._port + number % process.PORTS_TRIED)
-        keeper.status.added = True
-        self._order()
-        self._tasks.start_soon(keeper.run)
-        self._on_change()
-        return keeper.status
-
-    async def remove(self, name: str, failure: Failed | None = None) -> None:
-        """Remove a worker: requests that wait for its model alone are refused, running ones end, both with `failure` or `model_unloaded`.
-        Returns when its process has ended. Raises KeyError."""
-        status, keeper = self.workers.pop(name), self._keepers.pop(name)
-        failure = failure or Failed("model_unloaded", _removed_message(status), 503)
-        refused = self.scheduler.worker_removed(name, self._clock(), failure.message, failure.code)
-        self._apply(refused)
-        self.tuning.keep({status.queue for status in self.workers.values()})
-        keeper.remove(failure)
-        self._on_change()
-        if self._tasks is not None:
-            await keeper.wait_ended()
-
-    def prefer(self, model: str) -> None:
-        """Make a model the default, as long as it has a worker; otherwise, and with "", it is the first of the settings."""
-        self._preferred = model
-        self._order()
-        self._on_change()
-
-    def _order(self) -> None:
-        def is_other(status: WorkerStatus) -> bool:
-            # Of the models of a connected server one is put first where they get their names.
-            return (
-                not self._preferred
-                or bool(status.upstream)
-                or self._preferred
-                not in (
-                    status.model,
-                    status.card and status.card.name,
-                )
-            )
-
-        # In the order in which they were added, except for the preferred model.
-        # Those that do not chat are nobody's default.
-        views = sorted(
-            (keeper.status for keeper in self._keepers.values()),
-            key=lambda status: (not status.chats, is_other(status)),
-        )
-        self.workers = {status.worker: status for status in views}
-
-    async def retire(self, name: str, grace: float = math.inf) -> None:
-        """Remove a worker as soon as nothing runs on it, which may take hours, or after `grace` seconds; nothing new begins on it. It goes
-        behind the others, and its model is served no more unless one of them has it. Raises KeyError."""
-        self._keepers[name] = self._keepers.pop(name)
-        status = self.workers[name]
-        status.draining = True
-        self._order()
-        self._apply(self.scheduler.worker_draining(name, self._clock(), _removed_message(status)))
-        self._on_change()
-        with anyio.move_on_after(grace):
-            while self.workers.get(name) is status and self.scheduler.busy(name):
-                await self._slot_released.wait()
-        if self.workers.get(name) is status:
-            await self.remove(name)
-
-    async def slot_released(self) -> None:
-        """Return when a slot was given back, or a worker was lost."""
-        await self._slot_released.wait()
-
-    def restart(self, name: str) -> None:
-        """Restart a worker at once. What it runs ends with `worker_restarted`; waiting requests keep their place. Raises
-        KeyError."""
-        self._keepers[name].restart()
-
-    def set_models(self, name: str, models: tuple[UpstreamModel, ...], warning: str = "") -> None:
-        """The models of the connected server that a worker serves, and what is wrong with the server. Raises KeyError."""
-        status = self.workers[name]
-        if (status.models, status.warning) != (models, warning):
-            status.models, status.warning = models, warning
-            self._on_change()
-
-    def load_spec(self, name: str) -> LoadSpec:
-        """What a worker loads. Raises KeyError."""
-        return self._keepers[name].load_spec
-
-    def load_specs(self) -> list[LoadSpec]:
-        """What each worker loads, the default model's first."""
-        return [self._keepers[name].load_spec for name in self.workers]
-
-    def _enrol(self, load_spec: LoadSpec, port: int) -> WorkerKeeper:
-        keeper = WorkerKeeper(
-            load_spec, self, port=port, secret=self._secret, log_settings=self._log, clock=self._clock
-        )
-        status = keeper.status
-        self.workers[status.worker], self._keepers[status.worker] = status, keeper
-        self._apply(self.scheduler.worker_starting(status.worker, status.queue, self._clock()))
-        return keeper
-
-    # ---- what the keepers report
-
-    def worker_ready(self, status: WorkerStatus, slots: int) -> None:
-        self._order()  # only now is the name known that the engine has for its model
-        self._apply(self.scheduler.worker_ready(status.worker, status.queue, slots, self._clock()))
-
-    def worker_down(self, status: WorkerStatus) -> None:
-        at = self._clock()
-        if status.state == "failed":
-            self._apply(self.scheduler.worker_failed(status.worker, status.queue, status.detail, at))
-        else:
-            self._apply(self.scheduler.worker_starting(status.worker, status.queue, at))
-        self._slot_released.notify()
-
-    def worker_changed(self) -> None:
-        self._order()  # an upstream that was down may have told the name of its model only now
-        self._on_change()
-
     # ---- questions
 
     async def count(self, request: ChatRequest, user: str = "") -> Counted:
@@ -390,10 +248,6 @@ class Pool:
                     )
             keeper.load_spec = msgspec.structs.replace(keeper.load_spec, template=path)
 
-    def change_spec(self, name: str, load_spec: LoadSpec) -> None:
-        """Load something else in a worker from its next start on. Raises KeyError."""
-        self._keepers[name].load_spec = load_spec
-
     # ---- views
 
     def cards(self) -> list[ModelCard]:
@@ -402,8 +256,8 @@ class Pool:
 
     def served(self) -> ServedModels:
         """The models by the names that clients use. Made again only when a worker or its models have changed."""
-        # What drains serves nobody new.
-        serving = [status for status in self.workers.values() if not status.draining]
+        # What is going to be removed serves nobody new.
+        serving = [status for status in self.workers.values() if not status.retiring]
         of = [
             self._preferred,
             *((status.model, status.card, status.models, status.warning) for status in serving),
@@ -485,16 +339,3 @@ class Pool:
         """The scheduler's line for a model; the name itself for one that nobody serves."""
         served = self.served().find(model)
         return model if served is None else served.queue
-
-
-def alike(load_spec: LoadSpec, other: LoadSpec) -> LoadSpec:
-    """The load spec of one more worker of a model, with what admins chose for the other one at run time."""
-    loras = {"loras": other.options["loras"]} if "loras" in other.options else {}
-    return msgspec.structs.replace(load_spec, template=other.template, options={**load_spec.options, **loras})
-
-
-def _removed_message(status: WorkerStatus) -> str:
-    """The sentence for requests that used or waited for a removed worker."""
-    if status.upstream:
-        return f"The server {status.upstream!r} was disconnected. Choose another model, or connect the server again."
-    return unloaded_message(status.model)

@@ -114,14 +114,30 @@ class Scheduler:
                 refusals.append(refusal)
         return refusals + self._dispatch(model, at)
 
-    def worker_draining(self, name: str, at: float, message: str = "") -> list[Command]:
-        """The worker is going to be removed: what runs on it goes on, and nothing new begins. Requests that wait for a model that no
-        other worker has are refused with `message`."""
+    def worker_held(self, name: str, at: float) -> list[Command]:
+        """The worker is about to be started again: what runs on it goes on, nothing new begins, and requests wait for it."""
         if (worker := self._workers.find(name)) is None:
             return []
-        if worker.state != "ready":
+        if worker.state == "ready":
+            worker.state = "held"
+        return self._dispatch(worker.model, at)
+
+    def worker_resumed(self, name: str, at: float) -> list[Command]:
+        """The worker takes new requests again."""
+        if (worker := self._workers.find(name)) is None:
+            return []
+        if worker.state in ("held", "draining"):
+            worker.state, worker.detail = "ready", ""
+        return self._dispatch(worker.model, at)
+
+    def worker_draining(self, name: str, at: float, message: str = "", detail: str = "") -> list[Command]:
+        """The worker is going to be removed: what runs on it goes on, and nothing new begins. Requests that wait for a model that no
+        other worker has are refused with `message`; later ones with `detail`, if the worker stays known."""
+        if (worker := self._workers.find(name)) is None:
+            return []
+        if worker.state not in ("ready", "held"):
             return self._dispatch(worker.model, at)
-        worker.state = "draining"
+        worker.state, worker.detail = "draining", detail
         return self._refused_by_unloading(worker.model, message) + self._dispatch(worker.model, at)
 
     def worker_removed(

@@ -1,35 +1,33 @@
 """The gateway's end of the internal protocol: two sockets to one worker, shared by all leases on it.
 
-Owns the sockets, the inboxes of running leases, their flow control, and pending questions. A `WorkerKeeper` runs one connection for each
+Owns the sockets and the pending questions; running work is in `stream.py`. A `WorkerKeeper` runs one connection for each
 process; leases begin their work through it. Large requests take the bulk socket, so that they never delay a token.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 import anyio
-from msgspec import structs
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, WebSocketException
 
 from duologue.errors import Busy, Problem, Unavailable, WorkerLost
-from duologue.notifier import Notifier
+from duologue.gateway.workers.heartbeat import BEAT, Heartbeat, judge_engine
+from duologue.gateway.workers.stream import Item as Item
+from duologue.gateway.workers.stream import LeaseInbox as LeaseInbox
+from duologue.gateway.workers.stream import Outbox
+from duologue.gateway.workers.stream import Stream as Stream
 from duologue.tracing import spans
 from duologue.values.avatars import ClipRequest
 from duologue.values.call_events import (
-    CallChunk,
-    CallControl,
-    CallEvent,
-    CallFrame,
-    CallSessionEnded,
     CallSetup,
-    MicrophoneAudio,
 )
 from duologue.values.embeddings.vectors import EmbeddingRequest, RerankRequest
-from duologue.values.events import WORKER_LOST, Done, Event, Failed
+from duologue.values.events import ENGINE_STALLED, WORKER_LOST, Failed
 from duologue.values.questions.worker_answers import Answer
 from duologue.values.questions.worker_questions import Question
 from duologue.values.requests import ChatRequest
@@ -42,146 +40,10 @@ UNENCODABLE = (OverflowError, UnicodeEncodeError)
 
 OPEN_TIMEOUT = 600.0
 """Seconds from a worker's start to its first message. A dead worker is noticed at once by its closed socket."""
-PING_EVERY = 5.0
-"""Seconds between two pings."""
-PATIENCE = 20.0
-"""Seconds a ready worker may take to answer a ping. One that takes longer hangs, and is treated as dead."""
-LOADING_PATIENCE = 600.0
-"""The same while its model loads: the constructors of some libraries hold the interpreter lock for minutes."""
-SOUND_WAITING = 256
-"""Messages that may wait for a socket before more microphone audio or frames are dropped: about five seconds of one call."""
-FRAMES_WAITING = 16
-"""The same before frames are dropped, each of which may have megabytes."""
-SOUND = MicrophoneAudio | CallChunk | CallFrame
-
 ModelWork = ChatRequest | EmbeddingRequest | RerankRequest
 """What a slot of a model can run."""
 Work = ModelWork | CallSetup | SpeechRequest | TranscriptionRequest | ClipRequest
 """What a slot of a model or a seat of the voice worker can run."""
-Item = Event | CallEvent
-
-
-class LeaseInbox:
-    """What arrived for a lease and was not taken yet. Bounded by the credit of its streams."""
-
-    def __init__(self) -> None:
-        self._items: list[tuple[int, Item]] = []
-        self._pending = False
-        self._notifier = Notifier()
-
-    def put(self, choice: int, events: tuple[Item, ...]) -> None:
-        self._items.extend((choice, event) for event in events)
-        self.wake()
-
-    def wake(self) -> None:
-        """Let the next `take` return, with or without items."""
-        self._pending = True
-        self._notifier.notify()
-
-    async def take(self) -> list[tuple[int, Item]]:
-        """Wait for something, then give all of it; a cancelled wait loses nothing."""
-        while not self._pending:
-            await self._notifier.wait()
-        self._pending = False
-        items, self._items = self._items, []
-        return items
-
-
-class _Outbox:
-    """Messages waiting for one socket's writer. Bounded by the slots (a Begin, a Cancel and Grants for each), by MAX_ASKS and by
-    SOUND_WAITING."""
-
-    def __init__(self) -> None:
-        self._messages: deque[worker_protocol.Down] = deque()
-        self._notifier = Notifier()
-
-    def __len__(self) -> int:
-        return len(self._messages)
-
-    def post(self, message: worker_protocol.Down) -> None:
-        self._messages.append(message)
-        self._notifier.notify()
-
-    async def take(self) -> list[worker_protocol.Down]:
-        while not self._messages:
-            await self._notifier.wait()
-        messages = list(self._messages)
-        self._messages.clear()
-        return messages
-
-
-class Stream:
-    """One running generation, call, speech or transcription in `slot`. Made by `WorkerConnection.begin`.
-
-    `ended`: no more events will arrive. `closed`: the slot is free. `outbox`: that of the connection's live socket; `controls`: that of
-    the one which took the request, because controls must not overtake it: the worker would drop them.
-    """
-
-    def __init__(
-        self,
-        number: int,
-        slot: int,
-        choice: int,
-        inbox: LeaseInbox,
-        outbox: _Outbox,
-        on_closed: Callable[[Stream], None],
-        controls: _Outbox | None = None,
-    ) -> None:
-        self.number = number
-        self.slot = slot
-        self.choice = choice
-        self.ended = False
-        self.closed = False
-        self._inbox = inbox
-        self._outbox = outbox
-        self._controls = controls or outbox
-        self._on_closed = on_closed
-        self._ungranted = 0
-
-    def send(self, controls: tuple[CallControl, ...]) -> bool:
-        """Send controls to an open call, in order. False: it was only sound or frames, dropped because the worker is too far behind."""
-        if self.ended or self.closed:
-            return True
-        if len(self._controls) > SOUND_WAITING and all(isinstance(control, SOUND) for control in controls):
-            return False
-        if len(self._controls) > FRAMES_WAITING:
-            controls = tuple(map(_without_frames, controls))
-        self._controls.post(worker_protocol.SendControls(self.number, controls))
-        return True
-
-    def taken(self, count: int) -> None:
-        """The consumer took `count` events. Credit is granted to the worker in portions of half a window."""
-        self._ungranted += count
-        if self.closed or self.ended or self._ungranted < worker_protocol.WINDOW // 2:
-            return
-        self._outbox.post(worker_protocol.Grant(self.number, self._ungranted))
-        self._ungranted = 0
-
-    def cancel(self) -> None:
-        """End the work; whatever still arrives is dropped."""
-        self.ended = True
-        if not self.closed:
-            self._outbox.post(worker_protocol.Cancel(self.number))
-
-    def end_thought(self) -> None:
-        """Close the thought that the reply is in."""
-        if not self.ended and not self.closed:
-            # Behind its own request, which a control must not overtake.
-            self._controls.post(worker_protocol.EndThought(self.number))
-
-    # ---- called by the connection
-
-    def deliver(self, events: tuple[Item, ...]) -> None:
-        if self.ended:
-            return
-        self.ended = isinstance(events[-1], Done | Failed | CallSessionEnded)
-        self._inbox.put(self.choice, events)
-
-    def close(self) -> None:
-        if not self.closed:
-            self.closed = True
-            self._on_closed(self)
-            self._inbox.wake()
 
 
 class _PendingAsk:
@@ -200,7 +62,8 @@ class WorkerConnection:
     """The connection to one worker process, for its lifetime.
 
     `on_lost` is called once, when the worker is lost and before its streams end: ending a stream releases its slot, and the
-    scheduler must not grant that slot again.
+    scheduler must not grant that slot again. `waits_for_disk`: whether the process does; `stall_limit`: seconds that an engine may give no
+    step while it has replies to write, None for ever.
     """
 
     def __init__(
@@ -209,19 +72,28 @@ class WorkerConnection:
         secret: str,
         on_report: Callable[[worker_protocol.Report], None],
         on_lost: Callable[[], None] = lambda: None,
+        waits_for_disk: Callable[[], bool] = lambda: False,
+        stall_limit: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._address = address
         self._secret = secret
         self._on_report = on_report
         self._on_lost = on_lost
+        self._waits_for_disk = waits_for_disk
+        self._stall_limit = stall_limit
+        self._clock = clock
+        self._last_step = float("-inf")
         self._streams: dict[int, Stream] = {}
         self._asks: dict[int, _PendingAsk] = {}
         self._next_number = 1
-        self._live = _Outbox()
-        self._bulk = _Outbox()
+        self._live = Outbox()
+        self._bulk = Outbox()
         self._state: worker_protocol.WorkerState = "loading"
         self._refusal: Failed | None = None
         self._lost = False
+        self.hung = ""
+        """Why the worker was given up although its process lives, for the log; "" if it was not."""
 
     async def run(self) -> None:
         """Connect and relay until a socket closes or the worker stops answering. Running streams then end with `worker_lost`,
@@ -265,7 +137,8 @@ class WorkerConnection:
             else worker_protocol.Open(number, slot, request, request_id, traceparent=trace)
         )
         outbox = self._post(number, message)
-        stream = Stream(number, slot, choice, inbox, self._live, on_closed, outbox)
+        began = self._clock() if isinstance(request, ChatRequest) else None
+        stream = Stream(number, slot, choice, inbox, self._live, on_closed, outbox, began, self._clock)
         self._streams[number] = stream
         return stream
 
@@ -294,7 +167,7 @@ class WorkerConnection:
 
     def _post(
         self, number: int, message: worker_protocol.Begin | worker_protocol.Open | worker_protocol.Ask
-    ) -> _Outbox:
+    ) -> Outbox:
         """Send a message over the socket for its size. Gives the outbox of that."""
         frame = worker_protocol.encode([message])
         if len(frame) <= worker_protocol.PIECE:
@@ -348,7 +221,7 @@ class WorkerConnection:
             proxy=None,
         )
 
-    async def _write(self, socket: ClientConnection, outbox: _Outbox, scope: anyio.CancelScope) -> None:
+    async def _write(self, socket: ClientConnection, outbox: Outbox, scope: anyio.CancelScope) -> None:
         try:
             while True:
                 for part in _split(await outbox.take()):
@@ -358,20 +231,49 @@ class WorkerConnection:
             scope.cancel()
 
     async def _watch(self, socket: ClientConnection, scope: anyio.CancelScope) -> None:
-        """Notice a worker that neither answers nor dies: suspended, swapped out, or stuck in a library."""
+        """Notice a worker that neither answers nor dies (suspended, swapped out, stuck in a library), and an engine that stands still."""
+        heartbeat = Heartbeat()
+        pong: Awaitable[float] | None = None
         try:
             while True:
-                await anyio.sleep(PING_EVERY)
-                patience = LOADING_PATIENCE if self._state == "loading" else PATIENCE
-                with anyio.move_on_after(patience) as limit:
-                    await (await socket.ping())
-                if limit.cancelled_caught:
-                    log.error("worker at %s has not answered for %.0f s", self._address, patience)
+                with anyio.move_on_after(BEAT):
+                    if pong is None:
+                        pong = await socket.ping()
+                    await asyncio.shield(pong)
+                    pong = None
+                    heartbeat.answered()
+                    await anyio.sleep(BEAT)
+                silent = pong is not None and heartbeat.missed(
+                    loading=self._state == "loading", waits_for_disk=self._waits_for_disk()
+                )
+                if silent:
+                    self.hung = "it did not answer for several seconds"
+                elif self._engine_hangs():
+                    self.hung = f"its engine gave no step for {self._stall_limit:.0f} s"
+                if self.hung:
+                    log.error("worker at %s hangs: %s", self._address, self.hung)
                     self._lose()
+                    # A close would wait for what does not answer.
+                    socket.transport.abort()
                     scope.cancel()
         except ConnectionClosed:
             self._lose()
             scope.cancel()
+
+    def _engine_hangs(self) -> bool:
+        """Whether the engine has stood still for so long that the process must be replaced. Before that its replies are cancelled."""
+        streams = [(stream, work) for stream in self._streams.values() if (work := stream.work()) is not None]
+        works = [work for _, work in streams]
+        verdict = judge_engine(works, self._last_step, self._clock(), self._stall_limit)
+        if verdict == "stalled":
+            log.error(
+                "the engine of the worker at %s gives no step; its replies are cancelled", self._address
+            )
+            for stream, work in streams:
+                if work.cancelled is None and not work.blocked:
+                    stream.deliver((ENGINE_STALLED,))
+                    stream.cancel()
+        return verdict == "hung"
 
     async def _read(self, socket: ClientConnection, scope: anyio.CancelScope) -> None:
         joiner = worker_protocol.FragmentJoiner()
@@ -391,12 +293,14 @@ class WorkerConnection:
     def _handle(self, message: worker_protocol.Up, joiner: worker_protocol.FragmentJoiner) -> None:
         match message:
             case worker_protocol.Emit(lease, events):
+                self._last_step = self._clock()
                 if (stream := self._streams.get(lease)) is not None:
                     stream.deliver(events)
             case worker_protocol.CallEvents(lease, events):
                 if (stream := self._streams.get(lease)) is not None:
                     stream.deliver(events)
             case worker_protocol.Closed(lease):
+                self._last_step = self._clock()
                 if (stream := self._streams.pop(lease, None)) is not None:
                     stream.close()
             case worker_protocol.AskAnswered(number):
@@ -419,13 +323,6 @@ def _ask_problem(failure: Failed) -> Problem:
             "The worker that was asked this ended unexpectedly. It is being restarted; please try again."
         )
     return Unavailable(failure.message, code=failure.code, status=failure.status)
-
-
-def _without_frames(control: CallControl) -> CallControl:
-    """The control without its pictures; for one that is only a picture, nothing to hear."""
-    if isinstance(control, CallFrame):
-        return MicrophoneAudio(b"")
-    return structs.replace(control, frames=()) if isinstance(control, CallChunk) else control
 
 
 def _split(messages: list[worker_protocol.Down]) -> Iterator[Sequence[worker_protocol.Down]]:

@@ -1,6 +1,6 @@
 """Keeps one worker running: starts its process, connects to it, and starts it again whenever it ends.
 
-Owns the status of the worker and the pauses between starts. The pool has one keeper for each worker and hears through `Listener`
+Owns the status of the worker; when it is started again `supervisor/crash_loop` decides. The pool has one keeper for each worker and hears through `Listener`
 when the worker's slots come and go.
 """
 
@@ -17,8 +17,9 @@ from duologue import telemetry
 from duologue.errors import Problem
 from duologue.gateway.workers import process
 from duologue.gateway.workers.connection import WorkerConnection
+from duologue.gateway.workers.process_facts import out_of_memory_kills, waits_for_disk
 from duologue.gateway.workers.worker_status import WorkerStatus
-from duologue.supervisor import restart_policy
+from duologue.supervisor.crash_loop import Cause, CrashLoop
 from duologue.tracing import spans
 from duologue.values.events import RESTARTED, Failed
 from duologue.wire.worker_protocol import LoadSpec, Report
@@ -40,7 +41,8 @@ class Listener(Protocol):
 
 
 class WorkerKeeper:
-    """One worker, from when it is added to when it is removed. `log_settings`: level and format of its log."""
+    """One worker, from when it is added to when it is removed. `log_settings`: level and format of its log; `stall_limit`: seconds that
+    its engine may give no step."""
 
     def __init__(
         self,
@@ -51,8 +53,11 @@ class WorkerKeeper:
         secret: str,
         log_settings: tuple[str, str],
         clock: Callable[[], float],
+        stall_limit: float | None = None,
     ) -> None:
         self.load_spec = load_spec
+        self._stall_limit = stall_limit
+        self._crashes = CrashLoop(load_spec.model or load_spec.worker)
         self.status = WorkerStatus(
             load_spec.worker,
             load_spec.model or load_spec.worker,
@@ -89,6 +94,7 @@ class WorkerKeeper:
         """End the process gently and start it again at once, even if the worker has failed. What it runs ends with
         `worker_restarted`."""
         self.status.attempts = 0
+        self._crashes.reset()
         if self.status.state == "failed":
             self.status.state, self.status.detail = "offline", ""
         if self.connection is not None:
@@ -113,25 +119,27 @@ class WorkerKeeper:
     async def _keep(self) -> None:
         """Start the worker again whenever it ends. Whatever goes wrong is logged and leaves the other workers alone."""
         status = self.status
-        quick_ends = 0
         while True:
             with anyio.CancelScope() as self._attempt:
-                start = self._clock()
-                reason = await self._run_until_end()
+                self._crashes.started()
+                cause = await self._run_until_end()
                 # Only the first start belongs to the request that added the worker.
                 spans.leave()
-                quick_ends = 1 if self._clock() - start > process.STEADY else quick_ends + 1
-                pause = restart_policy.backoff(quick_ends) if reason else process.retry(status.attempts)
-                self._count_end(reason, "crash" if reason else "load_failed")
+                if cause is None:
+                    verdict = self._crashes.load_failed()
+                else:
+                    verdict = self._crashes.ended(cause, self._clock())
+                self._count_end(str(cause or ""), "crash" if cause else "load_failed")
+                if verdict.given_up:
+                    self._give_up(verdict.sentence)
                 log.warning(
                     "worker %s ended (%s); it is restarted in %.1f s",
                     status.worker,
-                    reason or "its model could not be loaded",
-                    pause,
+                    cause or "its model could not be loaded",
+                    verdict.pause,
                 )
-                await anyio.sleep(pause)
+                await anyio.sleep(verdict.pause)
             if self._attempt.cancelled_caught:
-                quick_ends = 0
                 spans.leave()
                 self._count_end("it was restarted by an admin", "admin")
                 log.info("worker %s is restarted, as an admin requested", status.worker)
@@ -142,34 +150,52 @@ class WorkerKeeper:
         telemetry.metrics().worker_restarted(self.status.worker, self.status.label, cause)
         self._listener.worker_changed()
 
-    async def _run_until_end(self) -> str:
-        """As `_run_once`; an exception becomes the reason of the end."""
+    def _give_up(self, sentence: str) -> None:
+        """Requests no longer wait for this worker, which is tried again all the same."""
+        if not self._removed:
+            self.status.state, self.status.detail = "failed", sentence
+            log.error("%s", sentence)
+            self._listener.worker_down(self.status)
+            self._listener.worker_changed()
+
+    async def _run_until_end(self) -> Cause | None:
+        """As `_run_once`; an exception becomes the cause of the end."""
         try:
             return await self._run_once()
         except Exception as error:
             if not isinstance(error, Problem):
                 log.exception("worker %s could not be run", self.status.worker)
             self._lost()
-            return str(error) if isinstance(error, Problem) else f"{type(error).__name__}: {error}"
+            return Cause(
+                reason=str(error) if isinstance(error, Problem) else f"{type(error).__name__}: {error}"
+            )
 
-    async def _run_once(self) -> str:
-        """Run the process from start to end. Gives how it ended, "" if it could not load its model."""
+    async def _run_once(self) -> Cause | None:
+        """Run the process from start to end. Gives how it ended, None if it could not load its model."""
         status = self.status
         status.attempts += 1
+        kills = out_of_memory_kills()
         async with process.started(self.load_spec, self._secret, self._port, self._log_settings) as worker:
             status.port, status.process = worker.port, worker.process.pid
             if status.state != "failed":
                 status.state, status.detail = "loading", ""
             with anyio.CancelScope() as serving:
-                self.connection = WorkerConnection(
+                self.connection = connection = WorkerConnection(
                     worker.address,
                     self._secret,
                     on_report=lambda report: self._report(report, serving),
                     on_lost=self._lost,
+                    waits_for_disk=lambda: waits_for_disk(worker.process.pid),
+                    # A connected server has time limits of its own.
+                    stall_limit=None if self.load_spec.engine == "remote" else self._stall_limit,
                 )
                 self._listener.worker_changed()
-                await self.connection.run()
-        return "" if serving.cancelled_caught else restart_policy.ending(worker.process.returncode)
+                await connection.run()
+        if serving.cancelled_caught:
+            return None
+        if connection.hung:
+            return Cause(reason=connection.hung)
+        return Cause(worker.process.returncode, out_of_memory_kills() > kills, worker.log.last_line)
 
     def _report(self, report: Report, serving: anyio.CancelScope) -> None:
         if self._removed:
@@ -187,6 +213,8 @@ class WorkerKeeper:
             status.speech = report.speech
         if report.state == "ready" and report.card is not None and not was_ready:
             status.attempts = 0
+            status.ready_at = self._clock()
+            self._crashes.ready(status.ready_at)
             self._listener.worker_ready(status, report.card.slots)
         elif report.state == "failed":
             log.error("worker %s cannot serve: %s", status.worker, report.detail)
@@ -202,13 +230,6 @@ class WorkerKeeper:
         status.process, status.progress = 0, None
         if self._removed:
             return
-        if status.state != "failed" and status.attempts >= process.GIVE_UP:
-            status.state = "failed"
-            status.detail = (
-                f"The worker of {status.model} ended {status.attempts} times before it was ready. The server's log "
-                "says why. It is tried again, up to half a minute apart."
-            )
-            log.error("%s", status.detail)
         if status.state != "failed":
             status.state = "offline"
         self._listener.worker_down(status)

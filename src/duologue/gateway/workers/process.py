@@ -1,6 +1,6 @@
-"""Starting and stopping a worker process, and the pauses between restarts.
+"""Starting and stopping a worker process, and reading its log.
 
-Owns the process, its listening socket, and the pipe that closes when the gateway dies. `WorkerKeeper` decides when to start one.
+Owns the process, its listening socket, its error stream, and the pipe that closes when the gateway dies. `WorkerKeeper` decides when to start one.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from anyio.abc import Process
 from duologue import process_limits
 from duologue.errors import StartFailed
 from duologue.gateway.workers.interpreter import CODE, environment
+from duologue.gateway.workers.process_facts import LogTail
 from duologue.tracing import spans
 from duologue.wire.worker_protocol import LoadSpec
 
@@ -27,18 +28,6 @@ log = logging.getLogger(__name__)
 PORTS_TRIED = 100
 STOP_GRACE = 1.0
 """Seconds between SIGTERM and SIGKILL. Together with the gateway's own shutdown it stays under three."""
-STEADY = 10.0
-"""A worker that lived for this many seconds is restarted at once when it ends."""
-GIVE_UP = 3
-"""After this many starts in a row that ended before the worker was ready, requests no longer wait for it."""
-
-
-def retry(failures: int) -> float:
-    """Seconds to wait before a model that could not be loaded is tried again: 30, 60, 120, 240, 300 ...
-
-    The reason may have gone by then: another process has freed its memory, a disk is mounted again.
-    """
-    return min(300.0, 30.0 * 2.0 ** (failures - 1))
 
 
 def listen(port: int) -> socket.socket:
@@ -62,9 +51,10 @@ def listen(port: int) -> socket.socket:
 class WorkerProcess:
     """A started worker process and where it listens."""
 
-    def __init__(self, process: Process, port: int) -> None:
+    def __init__(self, process: Process, port: int, log: LogTail) -> None:
         self.process = process
         self.port = port
+        self.log = log
 
     @property
     def address(self) -> str:
@@ -82,13 +72,14 @@ async def started(
     """
     listener = listen(port)
     bound_port = listener.getsockname()[1]
+    tail = LogTail()
     try:
         process = await anyio.open_process(
             # -P: do not import from the current folder, where a file may shadow a library.
             [load_spec.python or sys.executable, "-P", "-m", "duologue.worker"],
             stdin=subprocess.PIPE,
             stdout=None,
-            stderr=None,
+            stderr=tail.write_end,
             pass_fds=(listener.fileno(),),
             # Ctrl-C goes to the whole process group of the terminal. The gateway handles it and stops its workers itself.
             start_new_session=True,
@@ -103,6 +94,8 @@ async def started(
             | _tracing(load_spec.worker),
         )
     except OSError as error:
+        with tail:  # closes it
+            pass
         python = load_spec.python or sys.executable
         raise StartFailed(
             f"The worker {load_spec.worker} cannot be started by {python}: {error.strerror or error}.",
@@ -112,13 +105,15 @@ async def started(
     finally:
         # Only the worker may hold the socket, so that connections break when it dies.
         listener.close()
+        tail.close_write_end()
     process_limits.set_oom_score(process.pid, process_limits.WORKER)
     log.info("worker %s started: process %d, port %d", load_spec.worker, process.pid, bound_port)
-    try:
-        yield WorkerProcess(process, bound_port)
-    finally:
-        with anyio.CancelScope(shield=True):
-            await _end(process)
+    with tail:
+        try:
+            yield WorkerProcess(process, bound_port, tail)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await _end(process)
 
 
 def _tracing(worker: str) -> dict[str, str]:

@@ -42,7 +42,13 @@ class WorkerStatus(Struct):
     by_request: bool = False
     """Whether a request that named its model had it loaded; such a model may be unloaded to make room for another."""
     draining: bool = False
-    """Whether it is going to be removed once what runs on it has ended; nothing new begins on it."""
+    """Whether nothing new begins on it, while what runs on it goes on."""
+    retiring: bool = False
+    """Whether it is going to be removed once what runs on it has ended."""
+    ready_at: float = 0.0
+    """When it was last loaded, on the pool's clock."""
+    note: str = ""
+    """Why it was started or is draining, for admins."""
     upstream: str = ""
     """The name of the connected server whose models it serves, all of them; empty for a worker with one model."""
     models: tuple[UpstreamModel, ...] = ()

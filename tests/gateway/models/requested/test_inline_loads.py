@@ -10,8 +10,10 @@ import pytest
 from tests.support.stand_in import StandIn
 
 from duologue.errors import EngineFailed, ModelNotFound, Problem, QueueFull
-from duologue.gateway.models.loader import LoadRequest, Shortage
+from duologue.gateway.models.loader import LoadRequest
 from duologue.gateway.models.requested.inline_loads import CLAIM, FAILED_FOR, InlineLoads
+from duologue.gateway.models.requested.resting_models import RestingModels
+from duologue.gateway.models.shortage import Shortage
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.models.fit import memory_needed
 from duologue.notifier import Notifier
@@ -37,6 +39,7 @@ class Machine(StandIn):
         self.may_end = anyio.Event()
         self.may_end.set()
         self.loading = ""
+        self.resting = RestingModels()
         self.released = Notifier()
 
     # as the pool and the scheduler

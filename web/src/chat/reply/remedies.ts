@@ -90,6 +90,8 @@ export const REMEDIES_OF: Readonly<Record<string, readonly Remedy[]>> = {
   request_timeout: LATER,
   run_in_progress: LATER,
   scripted_failure: LATER,
+  engine_stalled: MODEL_OR_LATER,
+  server_draining: LATER,
   server_stopping: LATER,
   storage_unavailable: LATER,
   timeout: MODEL_OR_LATER,

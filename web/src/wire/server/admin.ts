@@ -8,6 +8,11 @@ export interface WorkerRow {
   readonly model: string;
   readonly status: string;
   readonly detail: string;
+  /** Whether nothing new begins on it, and whether it is about to be removed. */
+  readonly draining?: boolean;
+  readonly retiring?: boolean;
+  /** How its process last ended. */
+  readonly last_end?: string | null;
   readonly process: number;
   readonly slots_total: number;
   readonly slots_busy: number;
@@ -80,6 +85,33 @@ export interface AppRow {
   readonly reason: { readonly code: string; readonly message: string } | null;
 }
 
+/** A rolling restart: each worker is replaced in turn. */
+export interface RestartProgress {
+  readonly running: boolean;
+  readonly done: readonly string[];
+  readonly current: string;
+  readonly left: readonly string[];
+  readonly problem: string;
+}
+
+/** A model that gets more workers while its queue is long. `note`: why it has as many as it has. */
+export interface ScaledModel {
+  readonly model: string;
+  readonly workers: number;
+  readonly min: number;
+  readonly max: number;
+  readonly note: string;
+}
+
+/** What drains, restarts and is scaled. */
+export interface LifeState {
+  readonly draining: boolean;
+  readonly reason: "admin" | "stopping" | null;
+  readonly running: number;
+  readonly restart: RestartProgress;
+  readonly scaling: readonly ScaledModel[];
+}
+
 export class AdminClient {
   readonly #fetch: Fetch;
 
@@ -106,6 +138,23 @@ export class AdminClient {
 
   switchApp(app: string, enabled: boolean): Promise<Answer<AppRow>> {
     return sendJson(this.#fetch, "PUT", `api/admin/apps/${encodeURIComponent(app)}`, { enabled });
+  }
+
+  life(): Promise<Answer<LifeState>> {
+    return request(this.#fetch, "api/admin/life");
+  }
+
+  /** The server takes new work, or none until this is undone. */
+  drain(on: boolean): Promise<Answer<LifeState>> {
+    return sendJson(this.#fetch, on ? "POST" : "DELETE", "api/admin/drain");
+  }
+
+  drainWorker(worker: string, on: boolean): Promise<Answer<LifeState>> {
+    return sendJson(this.#fetch, on ? "POST" : "DELETE", `api/admin/workers/${encodeURIComponent(worker)}/drain`);
+  }
+
+  restartAll(): Promise<Answer<LifeState>> {
+    return sendJson(this.#fetch, "POST", "api/admin/restart", {});
   }
 
   restart(worker: string): Promise<Answer<unknown>> {

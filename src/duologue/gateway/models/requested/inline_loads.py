@@ -18,8 +18,10 @@ from msgspec import Struct
 
 from duologue import telemetry
 from duologue.errors import EngineFailed, ModelNotFound, Problem, QueueFull, Unavailable
-from duologue.gateway.models.loader import Loader, LoadRequest, Shortage
+from duologue.gateway.models.loader import Loader, LoadRequest
 from duologue.gateway.models.requested.load_rules import RemovableModel, Room, make_room
+from duologue.gateway.models.requested.resting_models import RestingModel
+from duologue.gateway.models.shortage import Shortage
 from duologue.gateway.scheduling.pool import Pool
 from duologue.models.fit import memory_needed
 from duologue.models.hub.repository import gigabytes
@@ -89,6 +91,18 @@ class InlineLoads:
     def note(self, model: str) -> None:
         """A request names this model, which is loaded, and is about to use it."""
         self._asked[model] = self._pool.now()
+
+    def last_asked(self, model: str) -> float:
+        """When a request last named a model, on the pool's clock; minus infinity for never."""
+        return self._asked.get(model, float("-inf"))
+
+    def resting(self, name: str) -> RestingModel | None:
+        """The model of this name that rests; the default one for an empty name."""
+        return self._loader.resting.find(name)
+
+    def resting_names(self) -> list[str]:
+        """The models that rest: any request that names one has it loaded again."""
+        return [card.name for card in self._loader.resting.cards()]
 
     def is_coming(self, model: str) -> bool:
         """Whether this model is being loaded for a request, or waits for its turn."""
@@ -175,8 +189,11 @@ class InlineLoads:
             return
         arrival.begun = True
         try:
-            # Its memory was looked at just now.
-            load = await self._loader.join(LoadRequest(arrival.name, force=True, by_request=True))
+            if (resting := self._loader.resting.find(arrival.name)) is not None:
+                load = await self._loader.wake(resting)
+            else:
+                # Its memory was looked at just now.
+                load = await self._loader.join(LoadRequest(arrival.name, force=True, by_request=True))
         except Problem as problem:
             if problem.code != "model_loaded":
                 raise

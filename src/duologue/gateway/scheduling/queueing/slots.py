@@ -15,7 +15,7 @@ Chain = tuple[bytes, ...]
 EVERY_SLOT = 1_000_000
 """The `need` of a request that takes one worker whole, however many slots that has."""
 
-SlotsState = Literal["starting", "ready", "draining", "failed"]
+SlotsState = Literal["starting", "ready", "held", "draining", "failed"]
 NEVER = float("-inf")
 
 

@@ -29,6 +29,8 @@ const SENTENCES: Readonly<Record<string, string>> = {
   reply_incomplete: "Die Antwort ist unvollständig. Versuche es erneut.",
   run_ended: "Diese Antwort ist schon fertig. Sende die Nachricht einfach so.",
   run_in_progress: "Hier wird gerade eine Antwort geschrieben. Stoppe sie oder warte, bis sie fertig ist.",
+  engine_stalled: "Das Modell kam nicht mehr voran. Versuche es gleich noch einmal.",
+  server_draining: "Der Server nimmt gerade keine neuen Anfragen an. Versuche es später noch einmal.",
   server_stopping: "Der Server wird gerade beendet. Versuche es gleich noch einmal.",
   too_many_upstreams: "Es sind schon zu viele Server verbunden. Entferne zuerst einen.",
   too_many_voices: "Mehr eigene Stimmen sind nicht erlaubt. Lösche zuerst eine.",

@@ -29,6 +29,8 @@ const SENTENCES: Readonly<Record<string, string>> = {
   reply_incomplete: "La respuesta se cortó. Inténtalo de nuevo.",
   run_ended: "Esta respuesta ya terminó. Envía el mensaje normalmente.",
   run_in_progress: "Hay una respuesta en curso. Detenla o espera a que termine.",
+  engine_stalled: "El modelo dejó de avanzar. Inténtalo de nuevo en un momento.",
+  server_draining: "El servidor no acepta solicitudes nuevas por ahora. Inténtalo más tarde.",
   server_stopping: "El servidor se está apagando. Inténtalo de nuevo en un momento.",
   too_many_upstreams: "No se pueden conectar más servidores. Quita uno primero.",
   too_many_voices: "No puedes tener más voces propias. Borra una primero.",

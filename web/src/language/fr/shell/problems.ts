@@ -29,6 +29,8 @@ const SENTENCES: Readonly<Record<string, string>> = {
   reply_incomplete: "La réponse a été coupée avant la fin. Réessayez.",
   run_ended: "Cette réponse est déjà terminée. Envoyez simplement le message.",
   run_in_progress: "Une réponse est en cours ici. Arrêtez-la ou attendez qu’elle soit finie.",
+  engine_stalled: "Le modèle n’avançait plus. Réessayez dans un instant.",
+  server_draining: "Le serveur n’accepte plus de requêtes pour le moment. Réessayez plus tard.",
   server_stopping: "Le serveur s’arrête. Réessayez dans un instant.",
   too_many_upstreams: "Le nombre maximal de serveurs connectés est atteint. Retirez-en d’abord un.",
   too_many_voices: "Le nombre maximal de voix personnelles est atteint. Supprimez-en d’abord une.",

@@ -1,0 +1,333 @@
+"""Measure the life of the server and its workers: a drain under load, kills under load, hangs, and long conversations.
+
+    python bench/bench_life.py [drain|kills|hang|turns ...] [--kills 200] [--streams 32] [--every 1.0] [--rounds 5] [--turns 20]
+
+* `drain`: streams that take three seconds are under way when the server gets SIGTERM. None may be cut; requests that come later must
+  be refused with a code and a time.
+* `kills`: clients stream from four workers, of which one is killed (`kill -9`) again and again. Every client must be answered, with its
+  whole reply or with an error that names its cause, and at the end nothing may be left: no slot, no waiting request, no process, no file.
+* `hang`: a worker is suspended in the middle of a reply. Prints the seconds until its client is told, and until another process is
+  there; the budget is 10 s.
+* `turns`: the time to the first token at turn 20 of a conversation against turn 1, on a model of 117 million parameters with random
+  weights that this makes; the budget is 1.2. The messages are of one length, so with a cache that works only the new one is read.
+
+All but `turns` use the scripted engine. Exits with 1 where something was cut, lost or left, or a budget was exceeded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import signal
+import statistics
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from load import duologue
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+TOLD = {"worker_lost", "server_stopping", "model_unavailable", "queue_full", "engine_stalled"}
+"""The errors that are an answer: they say what happened, and a client may ask again."""
+BUDGET_HANG_S = 10.0
+BUDGET_TURNS = 1.2
+MESSAGE = "Tell me in a few words what one sees from this window on an ordinary day of the year, and what one hears."
+WRITTEN = "root ::= [a-z]{12}"
+"""Random weights write random bytes, which are no text: a grammar has them write letters, in every turn alike."""
+failures: list[str] = []
+
+
+def judge(good: bool, sentence: str) -> None:
+    print(f"  {'ok  ' if good else 'BAD '} {sentence}")
+    if not good:
+        failures.append(sentence)
+
+
+class Reply:
+    """What became of one streamed reply: `end` is "whole", an error's code, a status, or "cut"."""
+
+    def __init__(self) -> None:
+        self.end = "cut"
+        self.first = float("nan")
+        self.text = ""
+
+
+async def stream(client: httpx.AsyncClient, text: str, began: Callable[[], None] = lambda: None) -> Reply:
+    reply, start = Reply(), time.perf_counter()
+    body = {"stream": True, "messages": [{"role": "user", "content": text}]}
+    try:
+        async with client.stream("POST", "/v1/chat/completions", json=body) as response:
+            if response.status_code != 200:
+                error = json.loads(await response.aread())["error"]
+                reply.end = str(error["code"])
+                if response.status_code == 503 and "retry-after" not in response.headers:
+                    reply.end = "no Retry-After"
+                return reply
+            async for line in response.aiter_lines():
+                if line == "data: [DONE]":
+                    reply.end = "whole"
+                elif line.startswith("data: "):
+                    event = json.loads(line[6:])
+                    if "error" in event:
+                        reply.end = str(event["error"]["code"])
+                        return reply
+                    delta = event["choices"][0]["delta"].get("content") if event["choices"] else None
+                    if delta:
+                        if not reply.text:
+                            reply.first = time.perf_counter() - start
+                            began()
+                        reply.text += delta
+    except httpx.TransportError as error:
+        reply.end = f"cut ({type(error).__name__})"
+    return reply
+
+
+def parent_of(process: int) -> int:
+    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+async def until(true: Callable[[], Awaitable[bool]], seconds: float = 120.0) -> None:
+    """Look again until it is true, or the time is over."""
+    end = time.monotonic() + seconds
+    while not await true() and time.monotonic() < end:  # noqa: ASYNC110 (what is waited for is another process)
+        await asyncio.sleep(0.02)
+
+
+async def workers(client: httpx.AsyncClient) -> list[dict[str, Any]]:
+    return list((await client.get("/workers")).json()["workers"])
+
+
+def local(port: int) -> httpx.AsyncClient:
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=100)
+    return httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=120, limits=limits)
+
+
+# ---- a drain
+
+
+async def drain(options: argparse.Namespace) -> None:
+    print(f"drain: {options.streams} streams under way, then SIGTERM")
+    slots = ["--engine", "scripted", "--slots", str(options.streams), "--no-supervise"]
+    with duologue(*slots, DUOLOGUE_LIFECYCLE__DRAIN_S="60") as port:
+        async with local(port) as client, local(port) as late:
+            begun = asyncio.Semaphore(0)
+            script = "/pace 30\n/repeat 100 word "
+            running = [
+                asyncio.create_task(stream(client, script, begun.release)) for _ in range(options.streams)
+            ]
+            for _ in running:
+                await begun.acquire()
+            server = int((await late.get("/workers")).json()["workers"][0]["process"])
+            parent = parent_of(server)
+            os.kill(parent, signal.SIGTERM)
+
+            async def drains() -> bool:
+                return (await late.get("/ready")).status_code != 200
+
+            await until(drains)
+            ready = (await late.get("/ready")).json()["error"]["code"]
+            refused = await stream(late, "hello")
+            ends = Counter(reply.end for reply in await asyncio.gather(*running))
+    judge(ends == {"whole": options.streams}, f"replies: {dict(ends)}")
+    judge(refused.end == ready == "server_draining", f"later requests: {refused.end}; /ready: {ready}")
+
+
+# ---- kills
+
+
+async def kills(options: argparse.Namespace) -> None:
+    print(
+        f"kills: {options.kills} of four workers under {options.streams} streams, one every {options.every:g} s"
+    )
+    with duologue("--engine", "scripted", "--copies", "4", "--slots", "16", "--no-supervise") as port:
+        async with local(port) as client, local(port) as admin:
+            rows = await workers(admin)
+            gateway = parent_of(rows[0]["process"])
+            await stream(client, "warm up")
+            before = left_of(gateway)
+            ends, stop = Counter[str](), asyncio.Event()
+
+            async def talk() -> None:
+                while not stop.is_set():
+                    reply = await stream(client, "/pace 20\n/repeat 40 word ")
+                    ends[reply.end] += 1
+                    if reply.end != "whole":
+                        await asyncio.sleep(0.2)  # a client that is refused waits before it asks again
+
+            talkers = [asyncio.create_task(talk()) for _ in range(options.streams)]
+            dice, killed = random.Random(1), 0
+            while killed < options.kills:
+                await asyncio.sleep(options.every)
+                alive = [
+                    row["process"] for row in await workers(admin) if row["process"] and row["slots_total"]
+                ]
+                if alive:
+                    os.kill(dice.choice(alive), signal.SIGKILL)
+                    killed += 1
+            stop.set()
+            await asyncio.gather(*talkers)
+
+            async def all_idle() -> bool:
+                return all(row["status"] == "idle" for row in await workers(admin))
+
+            await until(all_idle, 400.0)
+            status = (await admin.get("/status")).json()
+            after = left_of(gateway)
+    unanswered = {end: count for end, count in ends.items() if end != "whole" and end not in TOLD}
+    judge(
+        not unanswered,
+        f"{sum(ends.values())} requests: {dict(ends.most_common())}; unanswered: {unanswered or 'none'}",
+    )
+    judge(
+        status["slots_busy"] == status["queue_length"] == 0,
+        f"slots busy {status['slots_busy']}, waiting {status['queue_length']}",
+    )
+    judge(
+        status["idle_workers"] == len(rows), f"workers ready again: {status['idle_workers']} of {len(rows)}"
+    )
+    judge(after[0] <= before[0], f"processes of the gateway: {before[0]} before, {after[0]} after")
+    judge(after[1] <= before[1] + 8, f"open files of the gateway: {before[1]} before, {after[1]} after")
+    print(f"  memory of the gateway: {before[2] / 2**20:.0f} MiB before, {after[2] / 2**20:.0f} MiB after")
+
+
+def left_of(gateway: int) -> tuple[int, int, int]:
+    """Child processes of the gateway, its open files, and its bytes of memory."""
+    children = 0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            children += int(stat.read_text().rpartition(")")[2].split()[1]) == gateway
+        except (OSError, IndexError):
+            continue
+    files = len(list(Path(f"/proc/{gateway}/fd").iterdir()))
+    resident = int(Path(f"/proc/{gateway}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return children, files, resident
+
+
+# ---- hangs
+
+
+async def replaced_by_another(admin: httpx.AsyncClient, old: int) -> bool:
+    row = (await workers(admin))[0]
+    return row["process"] not in (0, old) and row["status"] == "idle"
+
+
+async def hang(options: argparse.Namespace) -> None:
+    print(f"hang: a worker is suspended {options.rounds} times")
+    told, replaced = [], []
+    with duologue("--engine", "scripted", "--no-supervise") as port:
+        async with local(port) as client, local(port) as admin:
+            for _ in range(options.rounds):
+                begun = asyncio.Event()
+                running = asyncio.create_task(stream(client, "/say Hello\n/hang", begun.set))
+                await begun.wait()
+                stopped = (await workers(admin))[0]["process"]
+                os.kill(stopped, signal.SIGSTOP)
+                start = time.perf_counter()
+                reply = await running
+                told.append(time.perf_counter() - start)
+                if reply.end != "worker_lost":
+                    failures.append(f"the client heard {reply.end}")
+                await until(lambda old=stopped: replaced_by_another(admin, old))
+                replaced.append(time.perf_counter() - start)
+                # One that is replaced again and again would be given up.
+                await admin.post(f"/api/admin/workers/{(await workers(admin))[0]['worker_id']}/restart")
+                await until(lambda: replaced_by_another(admin, 0))
+    print(f"  told after {statistics.median(told):.1f} s, at most {max(told):.1f} s")
+    judge(
+        max(replaced) <= BUDGET_HANG_S,
+        f"replaced and ready after {statistics.median(replaced):.1f} s, at most {max(replaced):.1f} s of {BUDGET_HANG_S:g} s",
+    )
+
+
+# ---- long conversations
+
+
+async def turns(options: argparse.Namespace) -> None:
+    from tests.support.tiny_model import TinyModel, write_tiny_model
+
+    print(f"turns: turn {options.turns} against turn 1")
+    shape = TinyModel(embedding=1024, blocks=7, feed_forward=4096, heads=16, kv_heads=16, context=8192)
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_tiny_model(Path(folder, "large.gguf"), shape)
+        parameters = path.stat().st_size / 4
+        print(f"  {parameters / 1e6:.0f} million parameters")
+        firsts: list[list[float]] = [[] for _ in range(options.turns)]
+        rates: list[list[float]] = [[] for _ in range(options.turns)]
+        with duologue("--model", str(path), "--slots", "1", "--context", "8192", "--no-supervise") as port:
+            async with local(port) as client:
+                for number in range(options.rounds + 1):
+                    messages: list[dict[str, str]] = []
+                    for turn in range(options.turns):
+                        # The first words differ, so that no round finds the cache of another one.
+                        messages.append({"role": "user", "content": f"{number:02}{turn:02} {MESSAGE}"})
+                        first, rate, text = await one_turn(client, messages)
+                        messages.append({"role": "assistant", "content": text})
+                        if number:  # the first round warms up
+                            firsts[turn].append(first)
+                            rates[turn].append(rate)
+        for turn in (0, options.turns // 2, options.turns - 1):
+            print(
+                f"  turn {turn + 1}: first token {1000 * statistics.median(firsts[turn]):.0f} ms, then {statistics.median(rates[turn]):.1f} tokens/s"
+            )
+        ratio = statistics.median(last / first for first, last in zip(firsts[0], firsts[-1], strict=True))
+        judge(
+            ratio <= BUDGET_TURNS,
+            f"first token at turn {options.turns} against turn 1: {ratio:.2f} of {BUDGET_TURNS}",
+        )
+
+
+async def one_turn(client: httpx.AsyncClient, messages: list[dict[str, str]]) -> tuple[float, float, str]:
+    """Seconds to the first token, tokens per second after it, and the text."""
+    body = {"stream": True, "messages": messages, "max_tokens": 16, "grammar": WRITTEN}
+    start, times, text = time.perf_counter(), list[float](), ""
+    async with client.stream("POST", "/v1/chat/completions", json=body) as response:
+        async for line in response.aiter_lines():
+            if line.startswith("data: {"):
+                event = json.loads(line[6:])
+                if "error" in event:
+                    raise SystemExit(event["error"]["message"])
+                if event["choices"] and any(
+                    event["choices"][0]["delta"].get(key) for key in ("content", "reasoning_content")
+                ):
+                    times.append(time.perf_counter())
+                    text += event["choices"][0]["delta"].get("content") or ""
+    if not times:
+        raise SystemExit("the model wrote nothing that can be shown")
+    rate = (len(times) - 1) / (times[-1] - times[0]) if len(times) > 1 else float("nan")
+    return times[0] - start, rate, text
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parts = {"drain": drain, "kills": kills, "hang": hang, "turns": turns}
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(parts))
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--streams", type=int, default=32)
+    parser.add_argument("--every", type=float, default=1.0, help="seconds between two kills")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--turns", type=int, default=20)
+    options = parser.parse_args()
+    if unknown := set(options.parts) - set(parts):
+        parser.error(f"no such part: {', '.join(sorted(unknown))}")
+    for name in options.parts or parts:
+        asyncio.run(parts[name](options))
+    if failures:
+        print(f"\n{len(failures)} findings")
+        sys.exit(1)
+    print("\nnothing was cut, lost or left")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""`duologue drain` and `duologue restart`: their flags, and what they do."""

@@ -1,0 +1,1 @@
+"""How the server and its workers come and go: draining, rolling restarts, more and fewer workers, models that rest."""

@@ -1,0 +1,136 @@
+"""The life of the server and its workers: the drain, rolling restarts, scaling, put together. `app` makes one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import anyio
+import anyio.abc
+import msgspec
+from fastapi import APIRouter
+from starlette.middleware import Middleware
+
+from duologue.config import Settings
+from duologue.gateway.life import life_routes
+from duologue.gateway.life.autoscaling import ScaleLimits
+from duologue.gateway.life.drain import Drain
+from duologue.gateway.life.measured_memory import ProbeHardware, measure
+from duologue.gateway.life.replacement import WorkerMemory
+from duologue.gateway.life.rolling_restart import RollingRestart
+from duologue.gateway.life.scaler import Scaler
+from duologue.gateway.life.work_gate import WorkGate
+from duologue.gateway.scheduling.pool import Pool
+from duologue.gateway.workers.worker_status import WorkerStatus
+from duologue.threads import hardware_io
+
+RecordAct = Callable[[str, str, str], object]
+"""Records what an admin did: who, what, to what."""
+
+
+class WorkingRuns(Protocol):
+    def working(self) -> int:
+        """How many runs go on by themselves."""
+
+
+def _record_nothing(actor: str, act: str, target: str) -> None:
+    pass
+
+
+class LifeService:
+    """`pools`: that of the models, then that of the voice; `moved`: hears that a worker is replaced by another one; `record`: hears what
+    admins do."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        pools: Sequence[Pool],
+        probe: ProbeHardware | None = None,
+        *,
+        moved: Callable[[str, str], None] = lambda old, new: None,
+        record: RecordAct = _record_nothing,
+    ) -> None:
+        self.pools = pools
+        self.record = record
+        self.grace = settings.lifecycle.drain_s
+        self._probe = probe
+        self._folder = settings.data / "models"
+        self._runs: WorkingRuns | None = None
+        self.drain = Drain(time.time, self._running)
+        self.restart = RollingRestart(pools, self._memory, moved, self.grace)
+        self.scaler = Scaler(
+            pools[0],
+            _limits(settings),
+            self._memory,
+            grace=self.grace,
+            paused=lambda: self.drain.state is not None or self.restart.progress.running,
+        )
+
+    def watch_runs(self, runs: WorkingRuns) -> None:
+        """Count the runs of the page among what runs, once there are any."""
+        self._runs = runs
+
+    def gate(self) -> Middleware:
+        """The middleware that refuses new work while the server drains."""
+        return Middleware(WorkGate, self.drain)
+
+    def router(self) -> APIRouter:
+        """The routes for admins."""
+        return life_routes.router(self)
+
+    async def run(self, *, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        """Restart and scale until cancelled."""
+        async with anyio.create_task_group() as tasks:
+            self.restart.use(tasks)
+            task_status.started()
+            await self.scaler.run()
+            await anyio.sleep_forever()
+
+    def view(self) -> dict[str, Any]:
+        """What admins see: whether the server drains, what runs, the restart, the models that are scaled, the workers."""
+        state = self.drain.state
+        return {
+            "draining": state is not None,
+            "reason": state.reason if state else None,
+            "since": state.since if state else None,
+            "grace_s": self.grace,
+            "running": self.drain.running,
+            "restart": msgspec.to_builtins(self.restart.progress),
+            "scaling": self.scaler.view(),
+            "workers": [
+                {
+                    "worker": status.worker,
+                    "state": status.state,
+                    "draining": status.draining,
+                    "retiring": status.retiring,
+                    "note": status.note,
+                    "detail": status.detail,
+                    "ended": status.ended,
+                }
+                for pool in self.pools
+                for status in pool.workers.values()
+            ],
+        }
+
+    def _running(self) -> int:
+        """Replies, calls and other work that holds a slot or waits for one, and runs. The lines of batches wait without harm."""
+        tickets = 0
+        for pool in self.pools:
+            tickets += len({task.ticket for task in pool.scheduler.tasks(pool.now())})
+            tickets += sum(not entry.behind for entry in pool.scheduler.entries())
+        return max(tickets, 0 if self._runs is None else self._runs.working())
+
+    async def _memory(self, status: WorkerStatus) -> WorkerMemory:
+        processes = [one.process for pool in self.pools for one in pool.workers.values() if one.process]
+        return await hardware_io(measure, status, processes, self._probe, self._folder)
+
+
+def _limits(settings: Settings) -> dict[str, ScaleLimits]:
+    lifecycle = settings.lifecycle
+    return {
+        name: ScaleLimits(
+            model.workers.min, model.workers.max, lifecycle.scale_wait_s, lifecycle.scale_idle_s
+        )
+        for name, model in settings.models.items()
+    }
