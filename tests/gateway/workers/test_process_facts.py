@@ -21,7 +21,7 @@ def test_a_process_that_runs_does_not_wait_for_the_disk():
 
 @pytest.mark.anyio
 async def test_a_log_is_passed_on_whole_and_its_last_line_kept():
-    passed: list[str] = []
+    passed: list[bytes] = []
     log = LogTail(passed.append)
     with log:
         os.write(log.write_end, b"INFO loading\nRuntimeError: ")
