@@ -27,12 +27,13 @@ Kind = Literal["end", "load_failed"]
 
 class Cause(NamedTuple):
     """How a process ended: its exit code, or the negative signal (None: it still ran and was ended for `reason`); whether the system
-    killed a process for want of memory meanwhile; the last line of its log."""
+    killed a process for want of memory meanwhile; the last line of its log; whether it hung."""
 
     code: int | None = None
     out_of_memory: bool = False
     last_line: str = ""
     reason: str = ""
+    hung: bool = False
 
     def __str__(self) -> str:
         if self.reason:

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 import anyio
 import anyio.abc
 
+from duologue import telemetry
 from duologue.errors import Problem
 from duologue.gateway.life.autoscaling import Autoscaler, Scale, ScaleFacts, ScaleLimits
 from duologue.gateway.life.replacement import WorkerMemory
@@ -124,6 +125,7 @@ class Scaler:
         try:
             new = await self._pool.beside(like.worker, scale.reason)
             self._added.append(new.worker)
+            telemetry.metrics().workers_scaled(like.model, "up")
         except (Problem, KeyError) as error:
             reason = error.message if isinstance(error, Problem) else "it was unloaded"
             log.warning("another worker of %s could not be loaded: %s", like.model, reason)
@@ -131,7 +133,8 @@ class Scaler:
 
     async def _remove(self, workers: Iterable[WorkerStatus], scale: Scale) -> None:
         """The newest of those that were added, else the last one, drained."""
-        names = [status.worker for status in workers if not status.draining]
+        serving = {status.worker: status for status in workers if not status.draining}
+        names = list(serving)
         name = next(
             (name for name in reversed(self._added) if name in names), names[-1] if len(names) > 1 else ""
         )
@@ -139,4 +142,6 @@ class Scaler:
             return
         log.info("the worker %s is removed: %s", name, scale.reason)
         self._added = [added for added in self._added if added != name]
+        telemetry.metrics().workers_scaled(serving[name].model, "down")
+        telemetry.metrics().unload_begins(name, "scaled_down")
         await self._pool.retire(name, self._grace)

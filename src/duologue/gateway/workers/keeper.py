@@ -129,7 +129,8 @@ class WorkerKeeper:
                     verdict = self._crashes.load_failed()
                 else:
                     verdict = self._crashes.ended(cause, self._clock())
-                self._count_end(str(cause or ""), "crash" if cause else "load_failed")
+                kind = "load_failed" if cause is None else "hung" if cause.hung else "crash"
+                self._count_end(str(cause or ""), kind)
                 if verdict.given_up:
                     self._give_up(verdict.sentence)
                 log.warning(
@@ -194,7 +195,7 @@ class WorkerKeeper:
         if serving.cancelled_caught:
             return None
         if connection.hung:
-            return Cause(reason=connection.hung)
+            return Cause(reason=connection.hung, hung=True)
         return Cause(worker.process.returncode, out_of_memory_kills() > kills, worker.log.last_line)
 
     def _report(self, report: Report, serving: anyio.CancelScope) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 import anyio
 from msgspec import Struct
 
+from duologue import telemetry
 from duologue.gateway.models.requested.resting_models import RestingModel, RestingModels
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.workers.worker_status import WorkerStatus
@@ -114,4 +115,5 @@ class IdleUnload:
         )
         async with anyio.create_task_group() as tasks:
             for status in workers:
+                telemetry.metrics().unload_begins(status.worker, "idle")
                 tasks.start_soon(self._pool.retire, status.worker)
