@@ -46,6 +46,11 @@ def test_a_key_has_the_limits_of_the_settings_until_it_has_its_own(bob, monkeypa
     assert "  weight in the queue  2.5\n" in again
 
 
+def test_a_new_limit_is_in_the_audit_log(bob):
+    run("key", "limit", bob, "--concurrent", "2")
+    assert any("key.change" in line and bob in line for line in run("audit").splitlines())
+
+
 def test_an_admins_key_has_no_default_limits(bob, monkeypatch):
     monkeypatch.setenv("DUOLOGUE_LIMITS__KEY__CONCURRENT", "4")
     ada = next(line.split()[0] for line in run("key", "list").splitlines() if " ada " in line)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from duologue.cli import Config, Data
-from duologue.cli.accounts.account_store import settings_of, with_users
+from duologue.cli.accounts.account_store import RecordedAct, settings_of, with_users
 from duologue.errors import BadRequest
 
 if TYPE_CHECKING:
@@ -69,7 +69,9 @@ def limit(
     if not changes:
         raise BadRequest("Nothing to change: pass a limit, such as --concurrent 2.", param="concurrent")
     settings = settings_of(config, data)
-    changed = with_users(settings, lambda users: users.limit(key, _checked(changes)))
+    said = {name: text for name, text in given.items() if text is not None}
+    act = RecordedAct("key.change", key, said)
+    changed = with_users(settings, lambda users: users.limit(key, _checked(changes)), lambda _: act)
     _show(settings, changed)
 
 
