@@ -65,7 +65,9 @@ def test_a_second_model_is_loaded_with_progress_and_both_answer(scripted):
     loaded = {entry["id"]: entry["loaded"] for entry in listed}
     assert (loaded["scripted"], loaded["tiny"]) == (True, False)
     steps = load(scripted, "tiny", slots=2, max_seq_len=256, cache_mode="Q8")
-    assert [steps[0]["stage"], steps[-1]["stage"]] == ["starting", "ready"]
+    # The answer begins once the act is in the audit log; the process may have started by then.
+    assert steps[0]["stage"] in ("starting", "loading")
+    assert steps[-1]["stage"] == "ready"
     assert steps[-1] | {"worker": ""} == {
         "model_type": "model",
         "module": 100,

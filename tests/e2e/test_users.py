@@ -243,7 +243,7 @@ async def test_a_disabled_user_is_cut_off_and_their_reply_stops_with_its_text_ke
             while (await admin.api("GET", "/status"))["running_tasks"]:  # noqa: ASYNC110 (a client is not told)
                 await anyio.sleep(0.05)
         await admin.api("PATCH", "/api/keys/users/mia", {"disabled": False})
-        assert (await mia.api("GET", f"/api/runs/{run}"))["outcome"] == "stopped"
+        assert (await mia.api("GET", f"/api/runs/{run}"))["outcome"] == "failed"
         assert "two" in text_of(await talk.last())
         log = (await admin.api("GET", "/api/admin/audit?act=user.&limit=2"))["rows"]
         assert [(row["name"], row["target"], row["details"]) for row in log] == [
@@ -268,7 +268,7 @@ async def test_without_a_valid_key_left_the_work_of_a_user_stops(shared):
         with anyio.fail_after(20):
             while (await kim.api("GET", f"/api/runs/{run}")).get("outcome") is None:  # noqa: ASYNC110 (nor here)
                 await anyio.sleep(0.05)
-        assert (await kim.api("GET", f"/api/runs/{run}"))["outcome"] == "stopped"
+        assert (await kim.api("GET", f"/api/runs/{run}"))["outcome"] == "failed"
 
 
 def test_https_with_the_servers_own_authority_is_verified_by_a_strict_client(serve):

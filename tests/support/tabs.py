@@ -115,6 +115,12 @@ class Tab:
         expect(self.replies.nth(before)).to_be_attached()
         self.ended()
 
+    def told_instead(self, text: str) -> None:
+        """The same where the last message has no answer yet, or one that failed: the new message takes its place."""
+        self.say(text)
+        expect(self.said.last).to_contain_text(text)
+        self.ended()
+
     def ended(self) -> None:
         expect(self.reply).to_have_attribute("aria-busy", "false", timeout=30_000)
 

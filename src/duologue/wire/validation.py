@@ -192,6 +192,10 @@ ToolChoice = Annotated[
 ]
 
 
+# Beyond 2**53 many clients lose digits, so these are not described.
+Seed = Annotated[int, WithJsonSchema({"type": "integer", "minimum": -(2**53), "maximum": 2**53})]
+
+
 class SamplingFields(Body):
     """The sampling parameters, named as in `Sampling`, with the other names that clients use for them."""
 
@@ -243,10 +247,7 @@ class SamplingFields(Body):
     mirostat_eta: float | None = Field(default=None, ge=0, le=1)
     samplers: list[str] | None = Field(default=None, max_length=32)
     min_keep: int | None = Field(default=None, ge=0, le=1_000_000)
-    # Beyond 2**53 many clients lose digits, so these are not described.
-    seed: (
-        Annotated[int, WithJsonSchema({"type": "integer", "minimum": -(2**53), "maximum": 2**53})] | None
-    ) = Field(default=None, ge=-(2**63), le=2**63 - 1)
+    seed: Seed | None = Field(default=None, ge=-(2**63), le=2**63 - 1)
     ignore_eos: bool | None = None
     logit_bias: Annotated[dict[str, float], BeforeValidator(_biases)] | None = None
     stop: Stops | None = Field(default=None, validation_alias=AliasChoices("stop", "stop_sequence"))

@@ -22,7 +22,8 @@ def test_the_figures_come_while_one_looks(tab: Tab) -> None:
     expect(charts.filter(has_text="Tokens per second").get_by_role("listitem").first).to_contain_text(
         re.compile(r"while writing, median: \d"), timeout=15_000
     )
-    expect(tab.page.get_by_role("listitem").filter(has_text="worker_0")).to_contain_text(
+    workers = tab.page.get_by_role("region", name="Workers")
+    expect(workers.get_by_role("listitem").filter(has_text="worker_0")).to_contain_text(
         re.compile(r"\d served")
     )
 
@@ -37,7 +38,8 @@ def test_what_runs_is_shown(tab: Tab) -> None:
 
 def test_a_worker_is_restarted_after_a_question(tab: Tab) -> None:
     tab.page.goto(tab.url + "#/admin")
-    worker = tab.page.get_by_role("listitem").filter(has_text="worker_0")
+    workers = tab.page.get_by_role("region", name="Workers")
+    worker = workers.get_by_role("listitem").filter(has_text="worker_0")
     expect(worker).to_contain_text(re.compile("Idle|Answering"))
     tab.button("Restart worker_0").click()
     tab.page.get_by_role("dialog").get_by_role("button", name="Restart").click()
@@ -47,7 +49,8 @@ def test_a_worker_is_restarted_after_a_question(tab: Tab) -> None:
 
 def test_a_worker_drains_and_works_again(tab: Tab) -> None:
     tab.page.goto(tab.url + "#/admin")
-    worker = tab.page.get_by_role("listitem").filter(has_text="worker_0")
+    workers = tab.page.get_by_role("region", name="Workers")
+    worker = workers.get_by_role("listitem").filter(has_text="worker_0")
     tab.button("Drain worker_0").click()
     expect(worker).to_contain_text("Draining")
     tab.button("Resume worker_0").click()
@@ -71,13 +74,16 @@ def test_calls_that_are_switched_off_have_no_button(tab: Tab) -> None:
     tab.page.goto(tab.url + "#/admin")
     modes = tab.page.get_by_role("region", name="Modes")
     calls = modes.get_by_role("switch", name=re.compile(r"^Calls\s+Voice calls"))
-    calls.uncheck()
+    # The switch moves at once; leaving before the server has answered would take the request back.
+    with tab.page.expect_response(lambda answer: "/api/admin/apps/" in answer.url):
+        calls.uncheck()
     expect(calls).not_to_be_checked()
     tab.page.goto(tab.url)
     expect(tab.page.get_by_role("textbox").first).to_be_visible()
     expect(call).to_have_count(0)
     tab.page.goto(tab.url + "#/admin")
-    calls.check()
+    with tab.page.expect_response(lambda answer: "/api/admin/apps/" in answer.url):
+        calls.check()
     tab.page.goto(tab.url)
     expect(call).to_be_visible()
 

@@ -135,8 +135,9 @@ def test_every_dialog_of_the_page_is_tried_here() -> None:
         "TagsDialog",
     }  # fmt: skip
     elsewhere = {
-        "CameraDialog", "ConnectDialog", "EditVoiceDialog", "InstructionsDialog", "LoadModelDialog", "MarkFaceDialog",
-        "NewAvatarDialog", "NewVoiceDialog", "RenameAvatarDialog", "SoundDialog",
+        "CameraDialog", "ConnectDialog", "EditVoiceDialog", "InstructionsDialog", "KeyLimitsDialog", "LoadModelDialog",
+        "MarkFaceDialog", "NewAvatarDialog", "NewKeyDialog", "NewVoiceDialog", "RenameAvatarDialog", "RenameDialog",
+        "SoundDialog",
     }  # fmt: skip
     found = {path.stem for path in (ROOT / "web/src/ui").rglob("*?Dialog.svelte")}
     assert found == tried | elsewhere

@@ -170,7 +170,7 @@ def test_escape_stops_and_what_had_no_answer_comes_back_to_the_composer(tab: Tab
     tab.page.keyboard.press("Escape")
     tab.ended()
     expect(tab.composer).to_have_value("/hang")
-    tab.told("/say instead")
+    tab.told_instead("/say instead")
     expect(tab.said).to_have_count(1)
     expect(tab.said).to_contain_text("/say instead")
 
@@ -260,7 +260,7 @@ def test_an_error_is_on_the_message_with_its_sentence_and_the_question_stands_on
     tab.reply.get_by_role("button", name="Try again").click()
     expect(tab.reply.get_by_role("alert")).to_contain_text("The tea is out.")
     expect(tab.replies).to_have_count(1)
-    tab.told("/say there is more")
+    tab.told_instead("/say there is more")
     expect(tab.said).to_have_count(1)
     expect(tab.reply).to_contain_text("there is more")
 

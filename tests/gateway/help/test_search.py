@@ -30,7 +30,7 @@ def search() -> HelpSearch:
         ("https certificate", {"HTTPS"}),
         ("run it behind nginx", {"Behind a proxy, or under a path"}),
         ("which keyboard shortcuts are there", {"The page"}),
-        ("How do I add users?", {"Access and keys", "Keys: /api/keys"}),
+        ("How do I add users?", {"Access and keys", "Adding and changing users", "Keys: /api/keys"}),
         ("tool servers", {"Tools", "Tool servers: /api/mcp"}),
         ("what port does it use", {"Ports and the data folder"}),
         ("prometheus metrics", {"Monitoring"}),

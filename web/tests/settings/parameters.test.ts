@@ -14,7 +14,7 @@ describe("the parameters", () => {
   it("are the server's, with its ranges", () => {
     const body = readFileSync(new URL("../../../src/duologue/wire/validation.py", import.meta.url), "utf8");
     const fields = /class SamplingFields[\s\S]*?def sampling/.exec(body)![0];
-    const names = [...fields.matchAll(/^ {4}(\w+): (?!.*_refused\().*None/gm)].map(([, name]) => name).filter((name) => name !== "stop");
+    const names = [...fields.matchAll(/^ {4}(\w+): (?!.*unkept\().*None/gm)].map(([, name]) => name).filter((name) => name !== "stop");
     expect(new Set(PARAMETERS.map(({ name }) => name))).toEqual(new Set([...names, "max_tokens"]));
     for (const parameter of PARAMETERS) {
       if (parameter.kind !== "number" && parameter.kind !== "whole") continue;

@@ -47,6 +47,8 @@ ACTS: Mapping[tuple[str, str], Act] = {
     ("DELETE", "/api/session/logins/{id}"): Act("user.sign_out", ("id",)),
     ("POST", "/v1/model/load"): Act("model.load", ("name", "model_name"), ("replace", "default", "another")),
     ("POST", "/v1/model/unload"): Act("model.unload", ("name", "worker"), ("drain",)),
+    ("POST", "/models/load"): Act("model.load", ("model",)),
+    ("POST", "/models/unload"): Act("model.unload", ("model",)),
     ("PUT", "/api/models/default"): Act("model.default", ("name",)),
     ("POST", "/api/models/remembered/{name}/retry"): Act("model.load", ("name",), ("force",)),
     ("DELETE", "/api/models/remembered/{name}"): Act("model.forget", ("name",)),
