@@ -268,7 +268,7 @@ def source_of_the_page() -> str:
 
 @cache
 def words_of_the_page() -> str:
-    return "\n".join(path.read_text(encoding="utf-8") for path in (WEB / "language" / "en").glob("*.ts"))
+    return "\n".join(path.read_text(encoding="utf-8") for path in (WEB / "language" / "en").rglob("*.ts"))
 
 
 def answers_about_the_page() -> list[str]:

@@ -142,6 +142,8 @@ class ChatModel:
             Tool(one["name"], one.get("description", ""), one.get("parameters", {})) for one in functions
         ]
         grammar = optional_tool_calls(AllowedToolCalls("hermes", tuple(declarations)))
+        if grammar is None:  # a format whose calls begin like text; ours does not
+            return {}
         return {**grammar_fields(grammar), "preserved_tokens": [grammar.trigger]}
 
     def time_request(self, prompt: str, tokens: int) -> Timing:

@@ -163,7 +163,7 @@ def _user(random: Random) -> str:
 
 GIVEN = ("port", "file", "url", "folder", "domain", "model", "user")
 """Slots with the user's own words, which the answer repeats."""
-MODEL_NAMES = "qwen3-4b qwen3-8b qwen3-0.6b qwen3-1.7b qwen3-14b gemma-3-4b gemma-3-1b llama-3.2-3b llama-3.1-8b phi-4 smollm3-3b gpt-oss-20b".split()
+MODEL_NAMES = "qwen3-4b qwen3-8b qwen3-0.6b qwen3-1.7b qwen3-14b qwen3.5-4b qwen3.5-9b gemma-4-e2b gemma-4-e4b gemma-4-12b ministral-3-8b gpt-oss-20b".split()
 TOPICS = list(INQUIRIES)
 NEXT = {
     "what": ["start", "needs", "licence", "model", "not yet", "privacy"],
