@@ -37,7 +37,7 @@ class ServerMetrics:
         self.work = WorkMetrics(self.history, find)
         self._pools = pools
         self._loads = LoadMetrics()
-        # Many models make many series, whose text takes long; whoever asks next waits for it.
+        # Many models make many series, whose text takes long; the next scrape waits for it.
         self._lane = ThreadLane(1, waiting=SCRAPES)
 
     def workers_changed(self) -> None:

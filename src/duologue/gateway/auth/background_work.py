@@ -1,4 +1,4 @@
-"""Work that goes on after its request has ended, and belongs to whoever began it: responses in the background, batches, runs of the page.
+"""Work that goes on after its request has ended, and belongs to the user who began it: responses in the background, batches, runs of the page.
 
 Owns one rule for all of it: it ends when the key that began it is revoked, or when its user is disabled or has no key any more. What was
 begun by a login, as runs of the page are, has no key and ends with its user. A request checks its key itself; this looks again every

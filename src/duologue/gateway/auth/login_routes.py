@@ -58,7 +58,7 @@ def router(keys: Keys, logins: LoginSessions, *, cookie: str) -> APIRouter:
             ended = await _rows(keys).end(id)
             note(request.scope, target=_name(keys, ended.user) if ended else id, login=id)
         if ended is None:
-            raise NotFound("There is no such signed-in browser; it may have been signed out.")
+            raise NotFound("This sign-in was not found. The browser may have been signed out already.")
         keys.outdated()
         return Response(status_code=204)
 
