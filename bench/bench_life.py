@@ -21,7 +21,6 @@ import argparse
 import asyncio
 import json
 import os
-import random
 import signal
 import statistics
 import sys
@@ -167,15 +166,19 @@ async def kills(options: argparse.Namespace) -> None:
                         await asyncio.sleep(0.2)  # a client that is refused waits before it asks again
 
             talkers = [asyncio.create_task(talk()) for _ in range(options.streams)]
-            dice, killed = random.Random(1), 0
-            while killed < options.kills:
+            killed: list[int] = []
+            seen: dict[int, None] = {}
+            while len(killed) < options.kills:
                 await asyncio.sleep(options.every)
                 alive = [
                     row["process"] for row in await workers(admin) if row["process"] and row["slots_total"]
                 ]
-                if alive:
-                    os.kill(dice.choice(alive), signal.SIGKILL)
-                    killed += 1
+                seen |= dict.fromkeys(alive)
+                # The one that has been ready for longest: by lot, one of the four is soon killed five times within its first ten seconds.
+                oldest = next((process for process in seen if process in alive), 0)
+                if oldest and oldest not in killed:
+                    os.kill(oldest, signal.SIGKILL)
+                    killed.append(oldest)
             stop.set()
             await asyncio.gather(*talkers)
 

@@ -24,7 +24,7 @@ from duologue.values.questions.worker_questions import Question
 from duologue.values.requests import ChatRequest, ModelCard, ModelPreset, Task
 from duologue.values.speech import SpeechCard, SpeechRequest, TranscriptionRequest
 
-PROTOCOL = 6
+PROTOCOL = 7
 """Raised where an older side would misread a message. A new field with a default is no such change: it is passed over."""
 PIECE = 64 * 1024
 """Bytes; a larger message is cut into fragments of this size."""
@@ -116,6 +116,12 @@ class SendControls(Struct, frozen=True, tag="tell"):
     controls: tuple[CallControl, ...]
 
 
+class Beat(Struct, frozen=True, tag="beat"):
+    """Is the worker's event loop alive? Answered at once by `Beaten` of the same `number`, over a connection that has no pings of its own."""
+
+    number: int
+
+
 class Fragment(Struct, frozen=True, tag="fragment"):
     """A part of a message larger than PIECE. The fragments of one `message` arrive in order; `last` ends it."""
 
@@ -156,6 +162,19 @@ class AskAnswered(Struct, frozen=True, tag="answered"):
     param: str | None = None
 
 
+class Beaten(Struct, frozen=True, tag="beaten"):
+    """The answer to a `Beat`."""
+
+    number: int
+
+
+class SlotsElsewhere(Struct, frozen=True, tag="elsewhere"):
+    """All slots that work for other gateways now; sent by a worker with several gateways whenever they change. Two gateways may begin in the
+    same slot at the same moment: the later work waits in the worker until the slot is free, without events."""
+
+    slots: tuple[int, ...] = ()
+
+
 class Report(Struct, frozen=True, tag="report"):
     """The worker's state; sent when it connects and at every change. `progress`: how much is loaded, 0 to 1; None where that
     cannot be measured."""
@@ -171,8 +190,8 @@ class Report(Struct, frozen=True, tag="report"):
     """Of a voice worker: what its engines can do."""
 
 
-Down = Begin | Open | SendControls | Cancel | Grant | EndThought | Ask | Fragment
-Up = Emit | CallEvents | Closed | AskAnswered | Report | Fragment
+Down = Begin | Open | SendControls | Cancel | Grant | EndThought | Ask | Beat | Fragment
+Up = Emit | CallEvents | Closed | AskAnswered | Beaten | SlotsElsewhere | Report | Fragment
 
 _encoder = msgspec.msgpack.Encoder()
 _down = msgspec.msgpack.Decoder(list[Down])

@@ -187,6 +187,8 @@ class GatewayConnection:
                     running.controls.end_thought()
             case worker_protocol.Ask():
                 self._queue_ask(message)
+            case worker_protocol.Beat(number):
+                self._outbox.post(worker_protocol.Beaten(number))
             case worker_protocol.Fragment():
                 if (frame := joiner.add(message)) is not None:
                     for inner in worker_protocol.decode_down(frame):

@@ -1,0 +1,28 @@
+"""The settings of where the files of users are kept: in the data folder, in a folder that several gateways share, or in object storage."""
+
+from __future__ import annotations
+
+from pydantic import Field, SecretStr
+
+from duologue.config.field_types import HttpUrl, UserPath
+from duologue.config.section import Section
+
+
+class S3Settings(Section):
+    bucket: str = Field(default="", description="The bucket for the files of users; empty: none is used.")
+    endpoint: HttpUrl = Field(
+        default="", description="The address of an S3-compatible server; empty: that of Amazon."
+    )
+    region: str = Field(default="us-east-1", description="The bucket's region.")
+    prefix: str = Field(default="", description="What the names of all objects begin with.")
+    access_key: str = Field(default="", description="The access key; empty: the environment's credentials.")
+    secret_key: SecretStr | None = Field(default=None, description="The secret key.")
+    secret_key_file: UserPath | None = Field(default=None, description="A file that contains the secret key.")
+
+
+class StorageSettings(Section):
+    folder: UserPath | None = Field(
+        default=None,
+        description="A folder for the files of users that all gateways of the database share; empty: each has them in its data folder.",
+    )
+    s3: S3Settings = S3Settings()

@@ -1,0 +1,1 @@
+"""What machines say to each other: workers that join a gateway from elsewhere."""
