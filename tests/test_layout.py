@@ -304,6 +304,8 @@ PURE = (
     "gateway/scheduling/eta.py",
     "gateway/workers/heartbeat.py",
     "gateway/life/autoscaling.py",
+    "gateway/machines/place_resources.py",
+    "placement/loss_detection.py",
     "gateway/life/replacement.py",
     "gateway/models/requested/resting_models.py",
     "gateway/scheduling/prefix_digest.py",
@@ -360,6 +362,7 @@ IMPURE_MODULES = {
 THREADS = ("threads.py",)
 # Libraries that are slow or large to import -> the files that may, inside which they are loaded when used.
 HEAVY: dict[str, tuple[str, ...]] = {
+    "ray": ("placement/ray_cluster.py",),
     "xllamacpp": ("engines/llama/library.py",),
     "torch": (
         "engines/asr/qwen.py",

@@ -64,6 +64,7 @@ from duologue.gateway.model_routes import model_routes
 from duologue.gateway.models.loader import ProbeHardware
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.models.service import ModelService
+from duologue.gateway.placement_wiring import placement_routers, ray_places
 from duologue.gateway.presets import preset_routes
 from duologue.gateway.presets.voice_samples import VoiceSamples
 from duologue.gateway.recordings import recording_routes
@@ -133,6 +134,7 @@ class Gateway:
         self.startup_messages = StartupMessages(settings, announce)
         self.voice: Pool | None = None
         estimator = Estimator({**BASES, "chat": settings.eta.chat_s}, alpha=settings.eta.alpha)
+        self.places = ray_places(settings)
         self.pool = Pool(
             load_specs,
             Scheduler(settings.queue.limit, estimator),
@@ -141,6 +143,7 @@ class Gateway:
             on_change=self._pool_changed,
             stall_limit=settings.lifecycle.engine_stall_s,
             weight_of=self.usage.lookup.weight,
+            placed=None if self.places is None else self.places.keeper,
         )
         self.metrics = ServerMetrics(self._pools, self.pool.find)
         work = self.metrics.work
@@ -182,7 +185,8 @@ class Gateway:
         )
         self.requested_models = self.model_service.requested_by(self.keys)
         moved = self.model_service.remembered.moved
-        self.life = LifeService(settings, self._pools(), probe_hardware, moved=moved)
+        room = None if self.places is None else self.places.has_room
+        self.life = LifeService(settings, self._pools(), probe_hardware, moved=moved, has_room=room)
         self.upstreams = UpstreamService(settings, self.pool)
         self._settled, self._loads_repeated = anyio.Event(), anyio.Event()
         self.service: Service | None = None
@@ -391,6 +395,7 @@ class Gateway:
             recording_routes.router(self.recordings),
             self.life.router(),
             *model_routes(self),
+            *placement_routers(self.places, self.life, self.keys, self.joins),
         )
         for router in (*self.model_service.routes(), *own):
             app.include_router(router)
@@ -437,6 +442,8 @@ class Gateway:
             stack.callback(decoder.close)
             tasks = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(tasks.cancel_scope.cancel)
+            if self.places is not None:
+                await tasks.start(self.places.run)
             # First, so that the workers load their models while the database is opened.
             await tasks.start(self.pool.run)
             if self.voice is not None:

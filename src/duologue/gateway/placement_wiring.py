@@ -1,0 +1,71 @@
+"""Puts together what places workers over a Ray cluster: `pool: ray`. Called by `app`."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+
+from fastapi import APIRouter
+
+from duologue.config import Settings
+from duologue.errors import Problem, StartFailed
+from duologue.gateway import tls
+from duologue.gateway.auth.keys import Keys
+from duologue.gateway.life.service import LifeService
+from duologue.gateway.machines import node_routes
+from duologue.gateway.machines.join_service import JoinService
+from duologue.gateway.machines.place_environment import join_address
+from duologue.gateway.machines.ray_places import RayPlaces
+
+MISSING = (
+    "The setting pool is ray, and Ray is not installed. Install it with `pip install 'duologue[ray]'`, or set pool to local "
+    "(DUOLOGUE_POOL=local)."
+)
+
+
+def ray_places(settings: Settings) -> RayPlaces | None:
+    """The places on the cluster of the settings; None where workers run on this machine. Raises StartFailed."""
+    if settings.pool != "ray":
+        return None
+    if find_spec("ray") is None:
+        raise StartFailed(MISSING, param="pool")
+    join_address(settings)
+    return RayPlaces(settings, clock=time.monotonic, fingerprint=lambda: _fingerprint(settings))
+
+
+def placement_routers(
+    places: RayPlaces | None, life: LifeService, keys: Keys, joins: JoinService
+) -> tuple[APIRouter, ...]:
+    """Lets placed workers join, and has a drained node lose its workers by a rolling restart; the routes about nodes."""
+    if places is None:
+        return ()
+    keys.place_of, joins.placed = places.place_of, places.kept
+    places.move = _mover(life)
+    return (node_routes.router(places, life.grace),)
+
+
+def _mover(life: LifeService) -> Callable[[Sequence[str]], bool]:
+    def move(workers: Sequence[str]) -> bool:
+        if life.restart.progress.running:
+            return False
+        try:
+            life.restart.start(list(workers))
+        except Problem:
+            return False
+        return True
+
+    return move
+
+
+def _fingerprint(settings: Settings) -> str:
+    """SHA-256 of this server's authority, or of the certificate that it was given; "" without TLS. Reads files."""
+    if not settings.tls.is_on:
+        return ""
+    from cryptography.hazmat.primitives.serialization import Encoding
+    from cryptography.x509 import load_pem_x509_certificates
+
+    pem = tls.authority_certificate(settings) or tls.tls_files(settings)[0].read_bytes()
+    certificate = load_pem_x509_certificates(pem)[0]
+    return hashlib.sha256(certificate.public_bytes(Encoding.DER)).hexdigest()
