@@ -127,10 +127,3 @@ async def test_a_shared_folder_that_is_not_there_is_told(tmp_path: Path) -> None
     (tmp_path / "mount").write_text("a file")
     with pytest.raises(StartFailed):
         await storage.check()
-
-
-def test_the_secret_may_be_in_a_file(tmp_path: Path) -> None:
-    (tmp_path / "secret").write_text("of ours\n")
-    assert S3Settings(secret_key_file=tmp_path / "secret").secret == "of ours"
-    with pytest.raises(StartFailed, match=r"secret_key_file\) cannot be read"):
-        _ = S3Settings(secret_key_file=tmp_path / "none").secret
