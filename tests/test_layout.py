@@ -231,6 +231,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
     "faces": {"": {"looks"}, "looks": {"", "drawing"}, "drawing": {""}},
     "tools": {"": {"builtin", "mcp"}, "builtin": {"", "mcp"}, "mcp": {""}},
     "models": {"": {"gguf"}, "hub": {"", "gguf"}, "gguf": {""}},
+    "worker": {"": set(), "joined": {""}},
     "store": {
         "": {"accounts", "backup", "batches", "faces", "responses", "schema", "search", "sound", "usage"},
         "accounts": {"", "schema"},
@@ -321,6 +322,10 @@ PURE = (
     "sessions/omni/native_reply.py",
     "sessions/omni/units.py",
     "worker/state.py",
+    "worker/joined/dial_rules.py",
+    "worker/joined/gateway_address.py",
+    "worker/joined/gateway_list.py",
+    "worker/joined/slot_table.py",
     "tracing/attributes.py",
     "tracing/trace_context.py",
     "supervisor/restart_policy.py",
