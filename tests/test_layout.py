@@ -300,7 +300,6 @@ PURE = (
     "gateway/life/autoscaling.py",
     "gateway/life/replacement.py",
     "gateway/models/requested/resting_models.py",
-    "gateway/scheduling/prefix_digest.py",
     "gateway/admin/load_metrics.py",
     "gateway/admin/metrics_history.py",
     "gateway/usage/key_limiter.py",

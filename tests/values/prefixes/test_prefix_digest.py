@@ -1,4 +1,4 @@
-from duologue.gateway.scheduling.prefix_digest import MEDIUM, chain, digests, opening, reading_size, size
+from duologue.values.prefixes.prefix_digest import MEDIUM, chain, digests, opening, reading_size, size
 from duologue.values.messages import ImagePart, Message, Tool, assistant, user
 from duologue.values.requests import ChatRequest
 
