@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from duologue.engines.openai_remote.replicas.replica_choice import (
     ALWAYS,
     MUCH_BUSIER,
-    Candidate,
+    ReplicaLoad,
     Standing,
     choose,
     names,
@@ -15,7 +15,7 @@ from duologue.engines.openai_remote.replicas.replica_choice import (
 STANDINGS: tuple[Standing, ...] = ("ready", "resting", "down", "draining")
 SERVERS = st.lists(
     st.builds(
-        Candidate,
+        ReplicaLoad,
         st.sampled_from("abcdef"),
         st.sampled_from(STANDINGS),
         st.integers(0, 40),
@@ -28,13 +28,13 @@ SERVERS = st.lists(
 BEGINNINGS = st.binary(max_size=4)
 
 
-def two(a: int = 0, b: int = 0) -> list[Candidate]:
-    return [Candidate("a", load=a, slots=100), Candidate("b", load=b, slots=100)]
+def two(a: int = 0, b: int = 0) -> list[ReplicaLoad]:
+    return [ReplicaLoad("a", load=a, slots=100), ReplicaLoad("b", load=b, slots=100)]
 
 
 @given(SERVERS, BEGINNINGS, st.sampled_from("abcdef"), st.sets(st.sampled_from("abcdef")))
 def test_the_fittest_that_was_not_tried_is_chosen(
-    servers: list[Candidate], beginning: bytes, home: str, tried: set[str]
+    servers: list[ReplicaLoad], beginning: bytes, home: str, tried: set[str]
 ) -> None:
     chosen = choose(servers, beginning, home, tried)
     left = [server for server in servers if server.standing != "draining" and server.name not in tried]
@@ -49,7 +49,9 @@ def test_the_fittest_that_was_not_tried_is_chosen(
 
 
 @given(SERVERS, BEGINNINGS, st.sampled_from("abcdef"))
-def test_nobody_gets_much_more_than_the_others(servers: list[Candidate], beginning: bytes, home: str) -> None:
+def test_nobody_gets_much_more_than_the_others(
+    servers: list[ReplicaLoad], beginning: bytes, home: str
+) -> None:
     ready = [server for server in servers if server.standing == "ready" and not server.full]
     if not ready:
         return
@@ -59,7 +61,7 @@ def test_nobody_gets_much_more_than_the_others(servers: list[Candidate], beginni
 
 
 @given(SERVERS, BEGINNINGS.filter(bool), st.randoms())
-def test_every_gateway_chooses_the_same(servers: list[Candidate], beginning: bytes, random: object) -> None:
+def test_every_gateway_chooses_the_same(servers: list[ReplicaLoad], beginning: bytes, random: object) -> None:
     assert choose(servers, beginning) == choose(servers[::-1], beginning)
 
 
@@ -73,26 +75,26 @@ def test_a_home_that_is_much_busier_is_left() -> None:
 
 
 def test_a_home_whose_queue_waits_is_left_while_another_is_free() -> None:
-    servers = [Candidate("a", load=1, slots=8, waits=True), Candidate("b", load=1, slots=8)]
+    servers = [ReplicaLoad("a", load=1, slots=8, waits=True), ReplicaLoad("b", load=1, slots=8)]
     assert choose(servers, b"1", home="a") == "b"
 
 
 def test_new_conversations_spread_over_the_servers() -> None:
-    servers = [Candidate(name, slots=1000) for name in "abcd"]
+    servers = [ReplicaLoad(name, slots=1000) for name in "abcd"]
     counts = Counter(choose(servers, str(number).encode()) for number in range(400))
     assert set(counts) == set("abcd")
     assert min(counts.values()) > 50
 
 
 def test_most_conversations_keep_their_server_when_another_one_comes() -> None:
-    before = [Candidate(name, slots=1000) for name in "abc"]
+    before = [ReplicaLoad(name, slots=1000) for name in "abc"]
     beginnings = [str(number).encode() for number in range(300)]
     moved = [
         beginning
         for beginning in beginnings
-        if choose(before, beginning) != choose([*before, Candidate("d")], beginning)
+        if choose(before, beginning) != choose([*before, ReplicaLoad("d")], beginning)
     ]
-    assert all(choose([*before, Candidate("d")], beginning) == "d" for beginning in moved)
+    assert all(choose([*before, ReplicaLoad("d")], beginning) == "d" for beginning in moved)
 
 
 def test_without_a_conversation_the_least_busy_is_chosen() -> None:
@@ -101,4 +103,4 @@ def test_without_a_conversation_the_least_busy_is_chosen() -> None:
 
 
 def test_names_are_those_of_one_standing() -> None:
-    assert names([Candidate("a"), Candidate("b", "down")], "down") == ("b",)
+    assert names([ReplicaLoad("a"), ReplicaLoad("b", "down")], "down") == ("b",)

@@ -22,7 +22,7 @@ ALWAYS = 2
 """Replies that are never much."""
 
 
-class Candidate(Struct, frozen=True):
+class ReplicaLoad(Struct, frozen=True):
     """A server. `load`: the replies that it has, by us and by its own word; `waits`: whether requests wait in its own queue."""
 
     name: str
@@ -37,7 +37,7 @@ class Candidate(Struct, frozen=True):
 
 
 def choose(
-    servers: Sequence[Candidate], beginning: bytes = b"", home: str = "", tried: Set[str] = frozenset()
+    servers: Sequence[ReplicaLoad], beginning: bytes = b"", home: str = "", tried: Set[str] = frozenset()
 ) -> str:
     """The name of the server; "" where none is left. `beginning`: a digest of how the conversation begins, `home`: the server that has
     read most of it, `tried`: those that failed with this request. One that is down is asked when no other is left: it may be back already."""
@@ -63,6 +63,6 @@ def _weight(name: str, key: bytes) -> bytes:
     return blake2b(key + name.encode(), digest_size=8).digest()
 
 
-def names(servers: Iterable[Candidate], standing: Standing) -> tuple[str, ...]:
+def names(servers: Iterable[ReplicaLoad], standing: Standing) -> tuple[str, ...]:
     """Those of this standing, in order."""
     return tuple(server.name for server in servers if server.standing == standing)
