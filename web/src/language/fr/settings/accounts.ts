@@ -83,6 +83,8 @@ export const accounts: AccountsWords = {
     "node.drain": "Nœud de la grappe vidé",
     "worker.drain": "Processus vidé",
     "worker.drain_end": "Processus remis en service",
+    "replica.drain": "Serveur d’un modèle vidé",
+    "replica.drain_end": "Serveur d’un modèle remis en service",
     "worker.replace_all": "Tous les processus remplacés",
     "server.drain": "Serveur vidé",
     "server.drain_end": "Serveur remis en service",
