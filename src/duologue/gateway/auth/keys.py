@@ -33,6 +33,12 @@ HOW_TO_MAKE_A_KEY = (
 )
 SHORTEST_KEY = 20
 """Characters of a key in the settings that nobody guesses."""
+WORKER = "worker"
+"""The role of keys with which workers on other machines join."""
+ONLY_JOINS = (
+    "This is the key of a worker on another machine, with which it joins, and nothing else can be done. For people and programs make a key "
+    "of their own: `duologue key add NAME`."
+)
 FRESH_SECONDS = 0.9
 """The maximum age of the register: keys that the command adds or revokes take effect within a second."""
 NOTED_SECONDS = 60
