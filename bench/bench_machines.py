@@ -245,10 +245,10 @@ async def queue(options: argparse.Namespace) -> None:
         "DUOLOGUE_LIFECYCLE__SCALE_WAIT_S": "1",
     }
     ways: dict[str, Callable[[], AbstractContextManager[Form]]] = {
-        "one machine": lambda: one_machine(1, **scaled),
+        "one machine": lambda: one_machine(1, environment=scaled),
     }
     if has_ray():
-        ways["Ray"] = lambda: placed(1, **scaled)
+        ways["Ray"] = lambda: placed(1, environment=scaled)
     for name, make in ways.items():
         seconds = []
         for _ in range(options.rounds):
@@ -265,7 +265,9 @@ async def second_worker(form: Form) -> float:
         talkers = [asyncio.create_task(whole_stream(client, "/pace 50\n/repeat 100 word ")) for _ in range(6)]
 
         async def served() -> bool:
-            return len([row for row in await workers(client) if row["status"].startswith(("idle", "busy"))]) > 1
+            return (
+                len([row for row in await workers(client) if row["status"].startswith(("idle", "busy"))]) > 1
+            )
 
         await until(served, 300.0)
         seconds = time.perf_counter() - began

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from load import free_port
 
 STARTING = 180.0
+NOTHING: Mapping[str, str] = {}
 
 
 class Form(NamedTuple):
@@ -105,7 +106,9 @@ def _wait_ready(form: Form, workers: int, process: subprocess.Popen[bytes]) -> N
 
 
 @contextmanager
-def one_machine(slots: int, *, copies: int = 1, tls: bool = False, **environment: str) -> Iterator[Form]:
+def one_machine(
+    slots: int, *, copies: int = 1, tls: bool = False, environment: Mapping[str, str] = NOTHING
+) -> Iterator[Form]:
     """Workers that the gateway starts itself."""
     with tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()
@@ -181,7 +184,12 @@ def _worker_key(data: Path) -> str:
 
 @contextmanager
 def placed(
-    slots: int, *, copies: int = 1, address: str = "", token: str = "", **environment: str
+    slots: int,
+    *,
+    copies: int = 1,
+    address: str = "",
+    token: str = "",
+    environment: Mapping[str, str] = NOTHING,
 ) -> Iterator[Form]:
     """Workers that Ray places: on a cluster that the server starts, or the one at this address."""
     where = {"PORT": str(free_port())}

@@ -9,8 +9,9 @@ import anyio
 import pytest
 from tests.support.cluster_stand_in import ClusterStandIn, WorkerStandIn
 
+from duologue.placement import place_watch
 from duologue.placement import service as placement_service
-from duologue.placement.cluster import Arrival, ClusterProblem, End, OutOfReach
+from duologue.placement.cluster import Arrival, ClusterProblem, OutOfReach, ProcessEnd
 from duologue.placement.service import PlacementService
 from duologue.wire.machines.placement_protocol import (
     ClusterNews,
@@ -110,7 +111,7 @@ async def test_a_worker_that_ended_is_told_with_its_code_and_its_last_words(clus
         worker = await gateway.worker()
         worker.arrive(HERE, THERE)
         await gateway.hear_state("running")
-        worker.end(End(-9, "too large"))
+        worker.end(ProcessEnd(-9, "too large"))
         ended = await gateway.hear_state("ended")
         assert (ended.code, ended.last_line, ended.process) == (-9, "too large", 10)
         assert (await gateway.hear_state("running")).node == "node-b"
@@ -123,7 +124,7 @@ async def test_a_moment_without_an_answer_is_no_end(cluster: ClusterStandIn) -> 
         worker.arrive(HERE)
         await gateway.hear_state("running")
         worker.end(OutOfReach("its node was lost"))
-        worker.end(End(0))
+        worker.end(ProcessEnd(0))
         ended = await gateway.hear_state("ended")
         assert (ended.code, ended.reason) == (0, "")
 
@@ -189,7 +190,7 @@ async def test_what_is_no_order_is_passed_over(cluster: ClusterStandIn) -> None:
 async def test_a_worker_that_cannot_be_started_is_told_and_tried_again(
     cluster: ClusterStandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(placement_service.place_watch, "AGAIN", 0.01)
+    monkeypatch.setattr(place_watch, "AGAIN", 0.01)
     async with served(cluster) as gateway:
         gateway.order(PLACE)
         worker = await gateway.worker()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import anyio
 
-from duologue.placement.cluster import Arrival, ClusterProblem, End, OutOfReach
+from duologue.placement.cluster import Arrival, ClusterProblem, OutOfReach, ProcessEnd
 from duologue.wire.machines.placement_protocol import ClusterNews, Connected, Place
 
 
@@ -15,7 +15,7 @@ class WorkerStandIn:
         self.place = place
         self.removed = False
         self._arrivals: list[Arrival | ClusterProblem] = []
-        self._ends: list[End | OutOfReach] = []
+        self._ends: list[ProcessEnd | OutOfReach] = []
         self._changed = anyio.Event()
 
     def arrive(self, *arrivals: Arrival | ClusterProblem) -> None:
@@ -23,7 +23,7 @@ class WorkerStandIn:
         self._arrivals = list(arrivals)
         self._wake()
 
-    def end(self, end: End | OutOfReach) -> None:
+    def end(self, end: ProcessEnd | OutOfReach) -> None:
         self._ends.append(end)
         self._wake()
 
@@ -39,7 +39,7 @@ class WorkerStandIn:
             raise arrival
         return arrival
 
-    async def ended(self) -> End:
+    async def ended(self) -> ProcessEnd:
         while not self._ends:
             await self._changed.wait()
         end = self._ends.pop(0)

@@ -53,6 +53,7 @@ from duologue.gateway.files.stored_files import StoredFiles
 from duologue.gateway.help import help_routes
 from duologue.gateway.help.search import HelpSearch
 from duologue.gateway.life.service import LifeService
+from duologue.gateway.machine_wiring import join_service, machine_routers, ray_places, run_machines
 from duologue.gateway.media.fitted_generate import FittedGenerate
 from duologue.gateway.media.fitter import MediaFitter
 from duologue.gateway.media.references import MediaReferences
@@ -65,7 +66,6 @@ from duologue.gateway.model_routes import model_routes
 from duologue.gateway.models.loader import ProbeHardware
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.models.service import ModelService
-from duologue.gateway.placement_wiring import placement_routers, ray_places
 from duologue.gateway.presets import preset_routes
 from duologue.gateway.presets.voice_samples import VoiceSamples
 from duologue.gateway.recordings import recording_routes
@@ -126,8 +126,7 @@ class Gateway:
         restarts: GatewayRestarts | None = None,
         list_cards: ListCards = tuple,
     ) -> None:
-        self.settings = settings
-        self._restarts = restarts or GatewayRestarts()
+        self.settings, self._restarts = settings, restarts or GatewayRestarts()
         self.membership = Membership(settings)
         self.accounts = Accounts(settings)
         self.keys, self.guessing = self.accounts.keys, self.accounts.guessing
@@ -147,7 +146,7 @@ class Gateway:
             on_change=self._pool_changed,
             stall_limit=settings.lifecycle.engine_stall_s,
             weight_of=self.usage.lookup.weight,
-            placed=None if self.places is None else self.places.keeper,
+            placed=self.places.keeper,
         )
         self.metrics = ServerMetrics(self._pools, self.pool.find)
         work = self.metrics.work
@@ -191,10 +190,11 @@ class Gateway:
             list_cards=list_cards,
         )
         self.requested_models = self.model_service.requested_by(self.keys)
-        moved = self.model_service.remembered.moved
-        room = None if self.places is None else self.places.has_room
-        self.life = LifeService(settings, self._pools(), probe_hardware, moved=moved, has_room=room)
+        self.life = LifeService(
+            settings, self._pools(), probe_hardware, moved=self.model_service.remembered.moved
+        )
         self.upstreams = UpstreamService(settings, self.pool)
+        self.joins = join_service(self)
         self._settled, self._loads_repeated = anyio.Event(), anyio.Event()
         self.service: Service | None = None
         self.tls: ssl.SSLContext | None = None
@@ -402,7 +402,7 @@ class Gateway:
             recording_routes.router(self.recordings),
             self.life.router(),
             *model_routes(self),
-            *placement_routers(self.places, self.life, self.keys, self.joins),
+            *machine_routers(self, self.joins),
         )
         for router in (*self.model_service.routes(), *own):
             app.include_router(router)
@@ -449,8 +449,6 @@ class Gateway:
             stack.callback(decoder.close)
             tasks = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(tasks.cancel_scope.cancel)
-            if self.places is not None:
-                await tasks.start(self.places.run)
             # First, so that the workers load their models while the database is opened.
             await tasks.start(self.pool.run)
             if self.voice is not None:
@@ -480,6 +478,7 @@ class Gateway:
             await tasks.start(self.recordings.run, self.service.stores.durable.recordings)
             tasks.start_soon(self._repeat_loads)
             await tasks.start(self.background_work.run)
+            await tasks.start(run_machines, self)
             await tasks.start(self.accounts.run, self.service.stores.durable.database)
             await tasks.start(self.usage.run, self.service.stores.durable.usage)
             self.library.use(self.service.stores.durable.custom_voices)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import ssl
 import time
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
@@ -25,24 +26,21 @@ MISSING = (
 )
 
 
-def ray_places(settings: Settings) -> RayPlaces | None:
-    """The places on the cluster of the settings; None where workers run on this machine. Raises StartFailed."""
-    if settings.pool != "ray":
-        return None
-    if find_spec("ray") is None:
-        raise StartFailed(MISSING, param="pool")
-    join_address(settings)
+def ray_places(settings: Settings) -> RayPlaces:
+    """The places on the cluster of the settings; there are none where workers run on this machine. Raises StartFailed."""
+    if settings.pool == "ray":
+        if find_spec("ray") is None:
+            raise StartFailed(MISSING, param="pool")
+        join_address(settings)
     return RayPlaces(settings, clock=time.monotonic, fingerprint=lambda: _fingerprint(settings))
 
 
 def placement_routers(
-    places: RayPlaces | None, life: LifeService, keys: Keys, joins: JoinService
+    places: RayPlaces, life: LifeService, keys: Keys, joins: JoinService
 ) -> tuple[APIRouter, ...]:
     """Lets placed workers join, and has a drained node lose its workers by a rolling restart; the routes about nodes."""
-    if places is None:
-        return ()
     keys.place_of, joins.placed = places.place_of, places.kept
-    places.move = _mover(life)
+    places.move, life.has_room = _mover(life), places.has_room
     return (node_routes.router(places, life.grace),)
 
 
@@ -63,9 +61,8 @@ def _fingerprint(settings: Settings) -> str:
     """SHA-256 of this server's authority, or of the certificate that it was given; "" without TLS. Reads files."""
     if not settings.tls.is_on:
         return ""
-    from cryptography.hazmat.primitives.serialization import Encoding
-    from cryptography.x509 import load_pem_x509_certificates
-
     pem = tls.authority_certificate(settings) or tls.tls_files(settings)[0].read_bytes()
-    certificate = load_pem_x509_certificates(pem)[0]
-    return hashlib.sha256(certificate.public_bytes(Encoding.DER)).hexdigest()
+    begin, end = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
+    text = pem.decode("ascii")
+    first = text[text.index(begin) : text.index(end) + len(end)]
+    return hashlib.sha256(ssl.PEM_cert_to_DER_cert(first)).hexdigest()

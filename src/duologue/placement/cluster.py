@@ -23,7 +23,7 @@ class Arrival(NamedTuple):
     process: int
 
 
-class End(NamedTuple):
+class ProcessEnd(NamedTuple):
     """How a worker's process ended: its exit code, negative for a signal, and the last line of its log."""
 
     code: int
@@ -40,7 +40,7 @@ class PlacedWorker(Protocol):
     async def arrived(self) -> Arrival:
         """Wait for room and for its process, as long as it takes. Raises ClusterProblem if that cannot be."""
 
-    async def ended(self) -> End:
+    async def ended(self) -> ProcessEnd:
         """Wait until the process ends. The cluster starts another one then. Raises OutOfReach."""
 
     async def remove(self) -> None:

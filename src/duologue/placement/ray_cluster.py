@@ -19,7 +19,7 @@ from typing import Any, cast
 
 import anyio
 
-from duologue.placement.cluster import Arrival, ClusterProblem, End, OutOfReach
+from duologue.placement.cluster import Arrival, ClusterProblem, OutOfReach, ProcessEnd
 from duologue.placement.loss_detection import loss_detection
 from duologue.placement.worker_child import WorkerChild
 from duologue.threads import ThreadLane
@@ -241,11 +241,11 @@ class _RayWorker:
                     "worker_not_placed", f"Ray could not start a worker: {_first_line(error)}"
                 ) from error
 
-    async def ended(self) -> End:
+    async def ended(self) -> ProcessEnd:
         import ray
 
         try:
-            end = End(*await self._actor.watch.remote())
+            end = ProcessEnd(*await self._actor.watch.remote())
         except ray.exceptions.RayError as error:
             raise OutOfReach(_loss(error)) from error
         # Sooner than the actor does by itself.

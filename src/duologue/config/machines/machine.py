@@ -19,6 +19,9 @@ class MachineSettings(Section):
         default=20,
         description="Seconds that a joined worker may be out of reach before its replies end and its place is given up.",
     )
+    workers: Annotated[int, Field(ge=1, le=10_000)] = Field(
+        default=64, description="Workers on other machines that may have joined at a time."
+    )
     address: HttpUrl = Field(
         default="",
         description="The address at which workers reach this server, where it is not the one they were given.",

@@ -33,6 +33,14 @@ HOW_TO_MAKE_A_KEY = (
 )
 SHORTEST_KEY = 20
 """Characters of a key in the settings that nobody guesses."""
+WORKER = "worker"
+"""The role of keys with which workers on other machines join."""
+PLACE = "place:"
+"""How the ids of such users begin that are workers with a place on a cluster."""
+ONLY_JOINS = (
+    "This is the key of a worker on another machine, with which it joins, and nothing else can be done. For people and programs make a key "
+    "of their own: `duologue key add NAME`."
+)
 FRESH_SECONDS = 0.9
 """The maximum age of the register: keys that the command adds or revokes take effect within a second."""
 NOTED_SECONDS = 60
@@ -75,6 +83,8 @@ class Keys:
         self._always = always
         self._salt = secrets.token_bytes(16)
         self._digest = self._hash(key) if key else None
+        self.place_of: Callable[[str], str | None] = lambda key: None
+        """The place on a cluster that a key opens: the gateway makes such keys itself, and stores none (`machines/place_keys`)."""
         # Part of the digest of every login, so that a new key in the settings invalidates the logins of the old one.
         self.pepper = (
             hashlib.sha256(f"logins of {key}".encode("utf-8", "surrogatepass")).digest() if key else b""
@@ -147,6 +157,11 @@ class Keys:
 
     def _is_old(self) -> bool:
         return self._changed or self._clock() - self._read_at >= FRESH_SECONDS
+
+    def placed(self, key: str) -> User | None:
+        """The worker whose place this key opens; also on a server that asks nobody else for a key."""
+        place = self.place_of(key)
+        return None if place is None else User(f"{PLACE}{place}", WORKER, place, f"{PLACE}{place}")
 
     def user(self, candidate: str, now: int = 0) -> User | None:
         """The user of a key; None for a wrong one and one that has expired. `now` (ms) is recorded as its last use; 0: not recorded."""

@@ -42,7 +42,7 @@ def _record_nothing(actor: str, act: str, target: str) -> None:
 
 class LifeService:
     """`pools`: that of the models, then that of the voice; `moved`: hears that a worker is replaced by another one; `record`: hears what
-    admins do; `has_room`: whether there is room for one more worker like this one, None for one that runs on this machine."""
+    admins do."""
 
     def __init__(
         self,
@@ -52,13 +52,13 @@ class LifeService:
         *,
         moved: Callable[[str, str], None] = lambda old, new: None,
         record: RecordAct = _record_nothing,
-        has_room: Callable[[WorkerStatus], bool | None] | None = None,
     ) -> None:
         self.pools = pools
         self.record = record
         self.grace = settings.lifecycle.drain_s
         self._probe = probe
-        self._has_room = has_room or (lambda status: None)
+        self.has_room: Callable[[WorkerStatus], bool | None] = lambda status: None
+        """Whether there is room for one more worker like this one, where it is placed on a cluster; None for one on this machine."""
         self._folder = settings.data / "models"
         self._runs: ActiveRuns | None = None
         self.drain = Drain(time.time, self._running)
@@ -142,10 +142,10 @@ class LifeService:
 
     async def _memory_to_scale(self, status: WorkerStatus) -> WorkerMemory:
         # Where a cluster has no room, what waits for it is what makes the cluster grow.
-        return ANYWHERE if self._has_room(status) is not None else await self._memory(status)
+        return ANYWHERE if self.has_room(status) is not None else await self._memory(status)
 
     async def _memory(self, status: WorkerStatus) -> WorkerMemory:
-        if (room := self._has_room(status)) is not None:
+        if (room := self.has_room(status)) is not None:
             return ANYWHERE if room else NOWHERE
         processes = [one.process for pool in self.pools for one in pool.workers.values() if one.process]
         return await hardware_io(measure, status, processes, self._probe, self._folder)

@@ -164,7 +164,8 @@ class PlacedKeeper(JoinedKeeper):
         self._end, self._current = None, transport
         await self._serve(transport)
         self._current = None
-        self._session_over(transport.ended)
+        if self._next is None:  # otherwise it has been replaced already
+            self._session_over(transport.ended)
         await self._told_end()
         if self._restarts:
             self._crashes.reset()

@@ -80,6 +80,8 @@ class RayPlaces:
     async def run(self, *, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Run the placement process until cancelled; all places end with it."""
         task_status.started()
+        if self._settings.pool != "ray":
+            return
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._move_from_drained)
             await self._process.run()
@@ -88,7 +90,7 @@ class RayPlaces:
         self, load_spec: LoadSpec, listener: Listener, stall_limit: float | None
     ) -> PlacedKeeper | None:
         """The keeper of a worker; None for one that runs on this machine."""
-        if not is_placed(load_spec):
+        if self._settings.pool != "ray" or not is_placed(load_spec):
             return None
         keeper = self._keepers[load_spec.worker] = PlacedKeeper(
             load_spec,

@@ -1,0 +1,80 @@
+"""Puts together what belongs to workers on other machines: who joins, how it is recorded, what a cluster runs, and the routes. Called by `app`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import anyio
+import anyio.abc
+from fastapi import APIRouter
+
+from duologue.config import Settings
+from duologue.gateway.accounts import Accounts
+from duologue.gateway.audit.audit_log import Actor
+from duologue.gateway.auth.background_work import BackgroundWork
+from duologue.gateway.auth.keys import User
+from duologue.gateway.life.service import LifeService
+from duologue.gateway.machines import join_socket, machine_routes
+from duologue.gateway.machines.join_service import JoinService
+from duologue.gateway.machines.ray_places import RayPlaces
+from duologue.gateway.placement_wiring import placement_routers
+from duologue.gateway.placement_wiring import ray_places as ray_places
+from duologue.gateway.scheduling.pool import Pool
+
+
+class JoinParts(Protocol):
+    """The parts of the program that this is over."""
+
+    settings: Settings
+    accounts: Accounts
+    background_work: BackgroundWork
+    pool: Pool
+    voice: Pool | None
+
+
+class MachineParts(JoinParts, Protocol):
+    """The same, and what was made of them."""
+
+    life: LifeService
+    joins: JoinService
+    places: RayPlaces
+
+
+def join_service(parts: JoinParts) -> JoinService:
+    """Lets workers on other machines join the pools."""
+    settings, audit = parts.settings, parts.accounts.audit
+
+    async def record(act: str, target: str, user: User, details: Mapping[str, Any]) -> None:
+        await audit.record(Actor(user.name, user.id, user.key), act, target, details=details)
+
+    address = settings.machines.address
+    return JoinService(
+        settings,
+        parts.pool,
+        parts.voice,
+        parts.background_work.watched,
+        record,
+        addresses=lambda: (address,) if address else (),
+    )
+
+
+async def run_machines(
+    parts: MachineParts, *, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+) -> None:
+    """Let workers join, and keep those placed that a cluster is to run, until cancelled."""
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(parts.joins.run)
+        await tasks.start(parts.places.run)
+        task_status.started()
+
+
+def machine_routers(parts: MachineParts, joins: JoinService) -> tuple[APIRouter, ...]:
+    """The sockets of joined workers, and what admins see of their machines."""
+    pools = [pool for pool in (parts.pool, parts.voice) if pool is not None]
+    settings = parts.settings.machines
+    return (
+        join_socket.router(joins),
+        machine_routes.router(joins, pools, join=settings.join, lease_s=settings.lease_s),
+        *placement_routers(parts.places, parts.life, parts.accounts.keys, joins),
+    )
