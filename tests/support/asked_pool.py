@@ -70,7 +70,7 @@ class AskedPool(StandIn):
     def change_spec(self, worker: str, spec: LoadSpec) -> None:
         self.spec = spec
 
-    def restart(self, worker: str) -> None:
+    def restart(self, worker: str, cause: str = "admin") -> None:
         """The worker comes up with the adapters of its spec, or fails the first time."""
         self.restarts.append(self.spec)
         self.status.state = "failed" if self.fails and len(self.restarts) == 1 else "ready"

@@ -22,7 +22,7 @@ class Restarting(Pool):
         super().__init__([LoadSpec("w0", "scripted", "m"), LoadSpec("w1", "scripted", "m")], Scheduler(5))
         self.anew = []
 
-    def restart(self, name):
+    def restart(self, name, cause="admin"):
         self.anew.append(name)
 
 

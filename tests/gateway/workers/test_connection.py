@@ -9,6 +9,7 @@ from websockets.asyncio.server import ServerConnection, serve
 
 from duologue.errors import Busy, Problem, Unavailable, WorkerLost
 from duologue.gateway.workers.connection import LeaseInbox, Stream, WorkerConnection
+from duologue.gateway.workers.local_transport import LocalTransport
 from duologue.notifier import Notifier
 from duologue.values.call_events import Played
 from duologue.values.events import ENGINE_STALLED, STOPPING, WORKER_LOST, Done, Failed, TextDelta
@@ -83,8 +84,7 @@ async def connected(
     async with serve(peer, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         connection: RecordedConnection = RecordedConnection(
-            f"127.0.0.1:{port}",
-            "secret",
+            LocalTransport(f"127.0.0.1:{port}", "secret"),
             reports.append,
             lambda: peer.losses.append(sum(not stream.closed for stream in connection.streams)),
             **options,

@@ -34,6 +34,15 @@ class RecordingListener:
     def worker_changed(self) -> None:
         pass
 
+    def worker_unreachable(self, status: WorkerStatus) -> None:
+        pass
+
+    def worker_reachable(self, status: WorkerStatus) -> None:
+        pass
+
+    def slots_elsewhere(self, status: WorkerStatus, slots: tuple[int, ...]) -> None:
+        pass
+
 
 @pytest.fixture
 def listener() -> RecordingListener:

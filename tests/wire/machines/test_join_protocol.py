@@ -4,12 +4,14 @@ import msgspec
 import pytest
 
 from duologue.wire.machines.join_protocol import (
+    Gateways,
     Join,
     JoinBulk,
     MachineDevice,
     Refuse,
     Welcome,
     agreed,
+    decode_gateways,
     decode_opening,
     decode_reply,
     encode_opening,
@@ -44,3 +46,8 @@ def test_two_sides_speak_the_newest_version_that_both_know():
     assert agreed(7, 8, 7, 9) == 8
     assert agreed(9, 9, 7, 8) is None
     assert agreed(7, 7, 8, 9) is None
+
+
+def test_a_change_of_the_gateways_comes_between_the_frames():
+    changed = Gateways(("http://127.0.0.2:8006", "http://127.0.0.3:8006"))
+    assert decode_gateways(encode_opening(changed)) == changed

@@ -111,7 +111,7 @@ class RollingRestart:
         await pool.emptied(name, self._grace)
         if pool.workers.get(name) is not status or not status.draining:
             return  # it was unloaded, or an admin let it go on
-        pool.restart(name)
+        pool.restart(name, "rolling")
         while pool.workers.get(name) is status and status.state != "ready":
             if status.state == "failed":
                 raise Unavailable(f"The worker {name} is not ready again: {status.detail}")

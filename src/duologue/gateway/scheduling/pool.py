@@ -34,7 +34,7 @@ from duologue.gateway.scheduling.scheduler import (
 )
 from duologue.gateway.scheduling.served_models import Asked, ServedModels
 from duologue.gateway.workers.connection import WorkerConnection
-from duologue.gateway.workers.keeper import WorkerKeeper
+from duologue.gateway.workers.keeper_contracts import Keeper
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.notifier import Notifier
 from duologue.threads import Refusal
@@ -229,7 +229,7 @@ class Pool(Roster):
         detail = next((keeper.status.detail for keeper in serving if keeper.status.detail), "")
         raise Unavailable(detail or f"No worker of the model {model!r} is ready.")
 
-    def _keepers_of(self, model: str) -> list[WorkerKeeper]:
+    def _keepers_of(self, model: str) -> list[Keeper]:
         queue = self._queue_of(model)
         return [keeper for keeper in self._keepers.values() if keeper.status.queue == queue]
 

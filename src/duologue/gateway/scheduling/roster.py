@@ -21,6 +21,7 @@ from duologue.gateway.scheduling.model_tuning import ModelTuning
 from duologue.gateway.scheduling.scheduler import Command, Scheduler, unloaded_message
 from duologue.gateway.workers import process
 from duologue.gateway.workers.keeper import WorkerKeeper
+from duologue.gateway.workers.keeper_contracts import Keeper, RestartCause
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.notifier import Notifier
 from duologue.values.events import STOPPING, Failed
@@ -57,7 +58,7 @@ class Roster(ABC):
         self.workers: dict[str, WorkerStatus] = {}
         """By name, those of the default model first."""
         self._preferred = ""
-        self._keepers: dict[str, WorkerKeeper] = {}
+        self._keepers: dict[str, Keeper] = {}
         self._numbers = itertools.count(len(load_specs))
         self._tasks: anyio.abc.TaskGroup | None = None
         for number, load_spec in enumerate(load_specs):
@@ -89,6 +90,23 @@ class Roster(ABC):
         # Ports of removed workers are used again; a worker that finds its port taken tries the next one.
         keeper = self._enrol(load_spec, self._port + number % process.PORTS_TRIED)
         keeper.status.added = True
+        return self._began(keeper, ahead=ahead)
+
+    def admit(self, keeper: Keeper) -> WorkerStatus:
+        """Take in a worker of another machine, with whoever keeps it; the pool is that keeper's listener. It runs until it is removed.
+
+        Raises Unavailable while the pool does not run, and ValueError for a name that is taken.
+        """
+        if self._tasks is None or self._stopping:
+            raise Unavailable(STOPPING.message, code=STOPPING.code)
+        if keeper.status.worker in self.workers:
+            raise ValueError(f"there is a worker {keeper.status.worker} already")
+        self._enter(keeper)
+        return self._began(keeper, ahead=False)
+
+    def _began(self, keeper: Keeper, *, ahead: bool) -> WorkerStatus:
+        """Start a keeper that has entered while the pool runs."""
+        assert self._tasks is not None
         if ahead:
             name = keeper.status.worker
             self._keepers = {name: keeper} | self._keepers
@@ -219,13 +237,13 @@ class Roster(ABC):
         """Return when a slot was given back, or a worker was lost."""
         await self._slot_released.wait()
 
-    def restart(self, name: str) -> None:
+    def restart(self, name: str, cause: RestartCause = "admin") -> None:
         """Restart a worker at once. What it runs ends with `worker_restarted`; waiting requests keep their place. Raises
         KeyError."""
         status = self.workers[name]
         if not status.retiring:
             status.draining, status.note = False, ""
-        self._keepers[name].restart()
+        self._keepers[name].restart(cause)
 
     async def changed(self) -> None:
         """Return when the status of a worker has changed."""
@@ -250,7 +268,8 @@ class Roster(ABC):
         """What each worker loads, the default model's first."""
         return [self._keepers[name].load_spec for name in self.workers]
 
-    def _enrol(self, load_spec: LoadSpec, port: int) -> WorkerKeeper:
+    def _enrol(self, load_spec: LoadSpec, port: int) -> Keeper:
+        """Take in a worker of this machine."""
         keeper = WorkerKeeper(
             load_spec,
             self,
@@ -260,10 +279,13 @@ class Roster(ABC):
             clock=self._clock,
             stall_limit=self._stall_limit,
         )
+        self._enter(keeper)
+        return keeper
+
+    def _enter(self, keeper: Keeper) -> None:
         status = keeper.status
         self.workers[status.worker], self._keepers[status.worker] = status, keeper
         self._apply(self.scheduler.worker_starting(status.worker, status.queue, self._clock()))
-        return keeper
 
     # ---- what the keepers report
 
@@ -279,6 +301,17 @@ class Roster(ABC):
             self._apply(self.scheduler.worker_failed(status.worker, status.queue, status.detail, at))
         else:
             self._apply(self.scheduler.worker_starting(status.worker, status.queue, at))
+        self._slot_released.notify()
+
+    def worker_unreachable(self, status: WorkerStatus) -> None:
+        self._apply(self.scheduler.worker_held(status.worker, self._clock()))
+
+    def worker_reachable(self, status: WorkerStatus) -> None:
+        if not status.draining:
+            self._apply(self.scheduler.worker_resumed(status.worker, self._clock()))
+
+    def slots_elsewhere(self, status: WorkerStatus, slots: tuple[int, ...]) -> None:
+        self._apply(self.scheduler.slots_elsewhere(status.worker, slots, self._clock()))
         self._slot_released.notify()
 
     def worker_changed(self) -> None:

@@ -31,6 +31,7 @@ from duologue.gateway.scheduling.queueing.slots import (
     WorkerSlots,
     best_slots,
     lend,
+    used_elsewhere,
 )
 from duologue.gateway.scheduling.queueing.wait_forecast import told, waits, waits_whole
 from duologue.gateway.scheduling.queueing.worker_table import WorkerTable, unloaded_message
@@ -128,6 +129,13 @@ class Scheduler:
             return []
         if worker.state in ("held", "draining"):
             worker.state, worker.detail = "ready", ""
+        return self._dispatch(worker.model, at)
+
+    def slots_elsewhere(self, name: str, slots: Sequence[int], at: float) -> list[Command]:
+        """Exactly these slots of the worker are at work for other gateways. They are granted to nobody until they are not."""
+        if (worker := self._workers.find(name)) is None:
+            return []
+        used_elsewhere(worker.slots, frozenset(slots), at)
         return self._dispatch(worker.model, at)
 
     def worker_draining(self, name: str, at: float, message: str = "", detail: str = "") -> list[Command]:
@@ -297,7 +305,7 @@ class Scheduler:
         ]
 
     def busy(self, worker: str) -> int:
-        """How many of a worker's slots are in use."""
+        """How many of a worker's slots are in use, here or elsewhere."""
         return sum(self._workers.occupied(worker))
 
     def is_wanted(self, worker: str) -> bool:
@@ -357,7 +365,7 @@ class Scheduler:
         if (ordinary := queue.ordinary.first()) is not None:
             return ordinary
         # Of several slots one stays free for the next request of somebody else.
-        free = sum(slot.ticket is None for slot in slots)
+        free = sum(slot.free for slot in slots)
         return None if queue.wanted or free <= (len(slots) > 1) else queue.behind.first()
 
     def _keep(self, entry: QueueEntry, at: float, kept: set[str]) -> bool:

@@ -91,7 +91,7 @@ class AdapterService:
                 own = before[status.worker]
                 if self._has(status) and self._pool.load_spec(status.worker) != own:
                     self._pool.change_spec(status.worker, own)
-                    self._pool.restart(status.worker)
+                    self._pool.restart(status.worker, "settings")
             raise
 
     async def _restart(self, status: WorkerStatus, options: dict[str, Any]) -> None:
@@ -100,7 +100,7 @@ class AdapterService:
             return  # unloaded meanwhile
         spec = self._pool.load_spec(status.worker)
         self._pool.change_spec(status.worker, msgspec.structs.replace(spec, options=options))
-        self._pool.restart(status.worker)
+        self._pool.restart(status.worker, "settings")
         while self._has(status) and status.state not in ("ready", "failed"):
             await self._changed()
         if not self._has(status):

@@ -1,26 +1,24 @@
 """The gateway's end of the internal protocol: two sockets to one worker, shared by all leases on it.
 
-Owns the sockets and the pending questions; running work is in `stream.py`. A `WorkerKeeper` runs one connection for each
-process; leases begin their work through it. Large requests take the bulk socket, so that they never delay a token.
+Owns the pending questions; the sockets are those of a transport, and running work is in `stream.py`. A keeper runs one connection for
+each process; leases begin their work through it. Large requests take the bulk socket, so that they never delay a token.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import anyio
-from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed, WebSocketException
 
 from duologue.errors import Busy, Problem, Unavailable, WorkerLost
-from duologue.gateway.workers.heartbeat import BEAT, Heartbeat, judge_engine
+from duologue.gateway.workers.heartbeat import BEAT, judge_engine
 from duologue.gateway.workers.stream import Item as Item
 from duologue.gateway.workers.stream import LeaseInbox as LeaseInbox
 from duologue.gateway.workers.stream import Outbox
 from duologue.gateway.workers.stream import Stream as Stream
+from duologue.gateway.workers.transport import FrameChannel, WorkerTransport
 from duologue.tracing import spans
 from duologue.values.avatars import ClipRequest
 from duologue.values.call_events import (
@@ -38,8 +36,6 @@ log = logging.getLogger(__name__)
 UNENCODABLE = (OverflowError, UnicodeEncodeError)
 """What the encoder raises for an integer beyond 64 bits and for half of a surrogate pair."""
 
-OPEN_TIMEOUT = 600.0
-"""Seconds from a worker's start to its first message. A dead worker is noticed at once by its closed socket."""
 ModelWork = ChatRequest | EmbeddingRequest | RerankRequest
 """What a slot of a model can run."""
 Work = ModelWork | CallSetup | SpeechRequest | TranscriptionRequest | ClipRequest
@@ -62,25 +58,23 @@ class WorkerConnection:
     """The connection to one worker process, for its lifetime.
 
     `on_lost` is called once, when the worker is lost and before its streams end: ending a stream releases its slot, and the
-    scheduler must not grant that slot again. `waits_for_disk`: whether the process does; `stall_limit`: seconds that an engine may give no
-    step while it has replies to write, None for ever.
+    scheduler must not grant that slot again. `on_elsewhere` hears which slots work for other gateways. `stall_limit`: seconds that an
+    engine may give no step while it has replies to write, None for ever.
     """
 
     def __init__(
         self,
-        address: str,
-        secret: str,
+        transport: WorkerTransport,
         on_report: Callable[[worker_protocol.Report], None],
         on_lost: Callable[[], None] = lambda: None,
-        waits_for_disk: Callable[[], bool] = lambda: False,
+        on_elsewhere: Callable[[tuple[int, ...]], None] = lambda slots: None,
         stall_limit: float | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._address = address
-        self._secret = secret
+        self._transport = transport
         self._on_report = on_report
         self._on_lost = on_lost
-        self._waits_for_disk = waits_for_disk
+        self._on_elsewhere = on_elsewhere
         self._stall_limit = stall_limit
         self._clock = clock
         self._last_step = float("-inf")
@@ -99,17 +93,14 @@ class WorkerConnection:
         """Connect and relay until a socket closes or the worker stops answering. Running streams then end with `worker_lost`,
         or with the failure given to `interrupt`; later ones end at once."""
         try:
-            async with (
-                self._socket("live") as live,
-                self._socket("bulk") as bulk,
-                anyio.create_task_group() as tasks,
-            ):
-                for socket, outbox in ((live, self._live), (bulk, self._bulk)):
-                    tasks.start_soon(self._write, socket, outbox, tasks.cancel_scope)
-                    tasks.start_soon(self._read, socket, tasks.cancel_scope)
-                tasks.start_soon(self._watch, live, tasks.cancel_scope)
-        except (OSError, WebSocketException) as error:
-            log.debug("connection to %s lost: %s", self._address, error)
+            async with self._transport.opened() as channels, anyio.create_task_group() as tasks:
+                scope = tasks.cancel_scope
+                for channel, outbox in ((channels.live, self._live), (channels.bulk, self._bulk)):
+                    tasks.start_soon(self._write, channel, outbox, scope)
+                    tasks.start_soon(self._read, channel, scope)
+                tasks.start_soon(self._watch, scope)
+        except OSError as error:
+            log.debug("connection to %s lost: %s", self._transport.peer, error)
         finally:
             self._lose()
 
@@ -209,54 +200,33 @@ class WorkerConnection:
         for pending in asks.values():
             pending.answered.set()
 
-    def _socket(self, name: str) -> connect:
-        return connect(
-            f"ws://{self._address}/{name}",
-            additional_headers={"Authorization": f"Bearer {self._secret}"},
-            compression=None,
-            max_size=worker_protocol.MAX_MESSAGE,
-            open_timeout=OPEN_TIMEOUT,
-            ping_interval=None,
-            close_timeout=1,
-            proxy=None,
-        )
-
-    async def _write(self, socket: ClientConnection, outbox: Outbox, scope: anyio.CancelScope) -> None:
+    async def _write(self, channel: FrameChannel, outbox: Outbox, scope: anyio.CancelScope) -> None:
         try:
             while True:
                 for part in _split(await outbox.take()):
-                    await socket.send(_frame(part))
-        except ConnectionClosed:
+                    await channel.send(_frame(part))
+        except EOFError:
             self._lose()
             scope.cancel()
 
-    async def _watch(self, socket: ClientConnection, scope: anyio.CancelScope) -> None:
+    async def _watch(self, scope: anyio.CancelScope) -> None:
         """Notice a worker that neither answers nor dies (suspended, swapped out, stuck in a library), and an engine that stands still."""
-        heartbeat = Heartbeat()
-        pong: Awaitable[float] | None = None
+        transport = self._transport
         try:
             while True:
                 with anyio.move_on_after(BEAT):
-                    if pong is None:
-                        pong = await socket.ping()
-                    await asyncio.shield(pong)
-                    pong = None
-                    heartbeat.answered()
+                    await transport.answer()
                     await anyio.sleep(BEAT)
-                silent = pong is not None and heartbeat.missed(
-                    loading=self._state == "loading", waits_for_disk=self._waits_for_disk()
-                )
-                if silent:
+                if transport.hangs(loading=self._state == "loading"):
                     self.hung = "it did not answer for several seconds"
                 elif self._engine_hangs():
                     self.hung = f"its engine gave no step for {self._stall_limit:.0f} s"
                 if self.hung:
-                    log.error("worker at %s hangs: %s", self._address, self.hung)
+                    log.error("worker at %s hangs: %s", transport.peer, self.hung)
                     self._lose()
-                    # A close would wait for what does not answer.
-                    socket.transport.abort()
+                    transport.abort()
                     scope.cancel()
-        except ConnectionClosed:
+        except EOFError:
             self._lose()
             scope.cancel()
 
@@ -267,7 +237,8 @@ class WorkerConnection:
         verdict = judge_engine(works, self._last_step, self._clock(), self._stall_limit)
         if verdict == "stalled":
             log.error(
-                "the engine of the worker at %s gives no step; its replies are cancelled", self._address
+                "the engine of the worker at %s gives no step; its replies are cancelled",
+                self._transport.peer,
             )
             for stream, work in streams:
                 if work.cancelled is None and not work.blocked:
@@ -275,18 +246,17 @@ class WorkerConnection:
                     stream.cancel()
         return verdict == "hung"
 
-    async def _read(self, socket: ClientConnection, scope: anyio.CancelScope) -> None:
+    async def _read(self, channel: FrameChannel, scope: anyio.CancelScope) -> None:
         joiner = worker_protocol.FragmentJoiner()
         try:
             while True:
-                frame = await socket.recv(decode=False)
-                for message in worker_protocol.decode_up(frame):
+                for message in worker_protocol.decode_up(await channel.receive()):
                     self._handle(message, joiner)
-        except ConnectionClosed:
+        except EOFError:
             self._lose()
             scope.cancel()
         except ValueError as error:  # msgspec's validation errors are ValueErrors too
-            log.error("worker at %s broke the protocol: %s", self._address, error)
+            log.error("worker at %s broke the protocol: %s", self._transport.peer, error)
             self._lose()
             scope.cancel()
 
@@ -311,6 +281,11 @@ class WorkerConnection:
                 if not self._lost:
                     self._state = message.state
                     self._on_report(message)
+            case worker_protocol.Beaten(number):
+                self._transport.beaten(number)
+            case worker_protocol.SlotsElsewhere(slots):
+                if not self._lost:
+                    self._on_elsewhere(slots)
             case worker_protocol.Fragment():
                 if (frame := joiner.add(message)) is not None:
                     for inner in worker_protocol.decode_up(frame):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from typing import Protocol
 
 import anyio
 
@@ -17,6 +16,8 @@ from duologue import telemetry
 from duologue.errors import Problem
 from duologue.gateway.workers import process
 from duologue.gateway.workers.connection import WorkerConnection
+from duologue.gateway.workers.keeper_contracts import RESTART_REASONS, Listener, RestartCause
+from duologue.gateway.workers.local_transport import LocalTransport
 from duologue.gateway.workers.process_facts import out_of_memory_kills, waits_for_disk
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.supervisor.crash_loop import Cause, CrashLoop
@@ -27,21 +28,8 @@ from duologue.wire.worker_protocol import LoadSpec, Report
 log = logging.getLogger(__name__)
 
 
-class Listener(Protocol):
-    """What a keeper reports to. No method may wait."""
-
-    def worker_ready(self, status: WorkerStatus, slots: int) -> None:
-        """The worker has loaded its model; all its slots are free."""
-
-    def worker_down(self, status: WorkerStatus) -> None:
-        """The worker's slots are gone. `status.state` says whether to wait for it: "offline" or "failed"."""
-
-    def worker_changed(self) -> None:
-        """Anything that status pages show has changed."""
-
-
 class WorkerKeeper:
-    """One worker, from when it is added to when it is removed. `log_settings`: level and format of its log; `stall_limit`: seconds that
+    """One worker process on this machine, from when it is added to when it is removed. `log_settings`: level and format of its log; `stall_limit`: seconds that
     its engine may give no step."""
 
     def __init__(
@@ -74,6 +62,7 @@ class WorkerKeeper:
         self._log_settings = log_settings
         self._clock = clock
         self._removed = False
+        self._restart_cause: RestartCause = "admin"
         # Pools are built before the event loop runs, and a cancel scope needs one.
         self._lifetime: anyio.CancelScope | None = None
         self._attempt: anyio.CancelScope | None = None
@@ -90,9 +79,10 @@ class WorkerKeeper:
         finally:
             self._ended.set()
 
-    def restart(self) -> None:
+    def restart(self, cause: RestartCause = "admin") -> None:
         """End the process gently and start it again at once, even if the worker has failed. What it runs ends with
         `worker_restarted`."""
+        self._restart_cause = cause
         self.status.attempts = 0
         self._crashes.reset()
         if self.status.state == "failed":
@@ -142,8 +132,9 @@ class WorkerKeeper:
                 await anyio.sleep(verdict.pause)
             if self._attempt.cancelled_caught:
                 spans.leave()
-                self._count_end("it was restarted by an admin", "admin")
-                log.info("worker %s is restarted, as an admin requested", status.worker)
+                reason = RESTART_REASONS[self._restart_cause]
+                self._count_end(f"it was restarted {reason}", self._restart_cause)
+                log.info("worker %s is restarted %s", status.worker, reason)
 
     def _count_end(self, reason: str, cause: str) -> None:
         self.status.ended = reason
@@ -181,12 +172,13 @@ class WorkerKeeper:
             if status.state != "failed":
                 status.state, status.detail = "loading", ""
             with anyio.CancelScope() as serving:
+                transport = LocalTransport(
+                    worker.address, self._secret, lambda: waits_for_disk(worker.process.pid)
+                )
                 self.connection = connection = WorkerConnection(
-                    worker.address,
-                    self._secret,
+                    transport,
                     on_report=lambda report: self._report(report, serving),
                     on_lost=self._lost,
-                    waits_for_disk=lambda: waits_for_disk(worker.process.pid),
                     # A connected server has time limits of its own.
                     stall_limit=None if self.load_spec.engine == "remote" else self._stall_limit,
                 )

@@ -4,7 +4,10 @@ The worker dials out: WebSocket `/join/live` and `/join/bulk` of the gateway, wi
 `Join` and gets `Welcome` or `Refuse`; on the bulk socket it sends `JoinBulk`. Each of these is one text frame of JSON, which an older side
 reads too. From then on every frame is binary: a `frame_link` header, and a frame of the worker protocol, in the version that `Welcome` names.
 The roles do not change: the gateway begins work, the worker answers. A connection that breaks is dialled again with the same `session`
-and goes on where it was; the leases live as long as `Welcome.lease_s` allows. Used by `worker.joined` and `gateway.machines`.
+and goes on where it was; the leases live as long as `Welcome.lease_s` allows. A gateway that does not know a session of which frames were
+received refuses it with SESSION_UNKNOWN, and the worker begins a new one. A worker that stops reports `stopping`, and closes its sockets with
+GOING when nothing runs any more, as it does with a session that it gives up: that session is over at once. The only text frame after the first
+one is `Gateways`, from the gateway on the live socket. Used by `worker.joined` and `gateway.machines`.
 """
 
 from __future__ import annotations
@@ -17,6 +20,14 @@ from duologue.values.requests import Task
 JOIN_PATH = "/join"
 OLDEST_PROTOCOL = 7
 """The oldest version of the worker protocol that a joined worker or a gateway still speaks: what makes rolling upgrades possible."""
+
+
+GOING = 1001
+"""The close code of a worker that does not come back with this session."""
+SESSION_UNKNOWN = "session_unknown"
+"""The `code` of a `Refuse`: begin a new session at once."""
+ALREADY_JOINED = "already_joined"
+"""The `code` of a `Refuse`: the worker has joined this gateway by another address."""
 
 
 class MachineDevice(Struct, frozen=True):
@@ -51,6 +62,8 @@ class Join(Struct, frozen=True, tag="join"):
     task: Task = "chat"
     device: str = "cpu"
     devices: tuple[MachineDevice, ...] = ()
+    joined: tuple[str, ...] = ()
+    """The ids of the gateways that it has joined by other addresses."""
     placed: str = ""
     """The name of the place that the gateway made for it (`pool: ray`); empty for one that was started by hand."""
 
@@ -86,15 +99,22 @@ class Refuse(Struct, frozen=True, tag="refuse"):
     retry_s: float | None = None
 
 
+class Gateways(Struct, frozen=True, tag="gateways"):
+    """The addresses of all gateways of the same database have changed; sent on the live socket at any time, between the binary frames."""
+
+    addresses: tuple[str, ...] = ()
+
+
 Opening = Join | JoinBulk
 Reply = Welcome | Refuse
 
 _encoder = msgspec.json.Encoder()
 _opening: msgspec.json.Decoder[Opening] = msgspec.json.Decoder(Opening)
+_gateways: msgspec.json.Decoder[Gateways] = msgspec.json.Decoder(Gateways)
 _reply: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)
 
 
-def encode_opening(message: Opening | Reply) -> str:
+def encode_opening(message: Opening | Reply | Gateways) -> str:
     """The text frame of a message."""
     return _encoder.encode(message).decode()
 
@@ -107,6 +127,11 @@ def decode_opening(frame: str | bytes) -> Opening:
 def decode_reply(frame: str | bytes) -> Reply:
     """What the gateway answered. Raises msgspec.ValidationError on anything else."""
     return _reply.decode(frame)
+
+
+def decode_gateways(frame: str | bytes) -> Gateways:
+    """A text frame that came between the binary ones. Raises msgspec.ValidationError on anything else."""
+    return _gateways.decode(frame)
 
 
 def agreed(oldest: int, newest: int, own_oldest: int, own_newest: int) -> int | None:

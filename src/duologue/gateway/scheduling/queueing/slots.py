@@ -38,6 +38,12 @@ class Slot(Struct):
     share: str = ""
     cost: float = 0.0
     """The seconds that its share was charged in advance."""
+    elsewhere: float | None = None
+    """Since when it works for another gateway; None if it does not. Both may work in it for a moment: the later one waits in the worker."""
+
+    @property
+    def free(self) -> bool:
+        return self.ticket is None and self.elsewhere is None
 
 
 class WorkerSlots(Struct):
@@ -114,7 +120,7 @@ def best_slots(
         free = [
             (-cache_score(slot, entry), slot.used, number)
             for number, slot in enumerate(worker.slots)
-            if slot.ticket is None
+            if slot.free
         ]
         if not free or (entry.whole and len(free) < len(worker.slots)):
             continue
@@ -124,6 +130,16 @@ def best_slots(
             taken = sorted(free) if entry.whole else [first]
             best = (score, name, tuple(number for _, _, number in taken))
     return None if best is None else best[1:]
+
+
+def used_elsewhere(slots: Iterable[Slot], numbers: Set[int], at: float) -> None:
+    """Mark exactly these slots as at work for other gateways. What was in their caches is overwritten there."""
+    for number, slot in enumerate(slots):
+        if number not in numbers:
+            slot.elsewhere = None
+        elif slot.elsewhere is None:
+            slot.elsewhere = at
+            slot.chain, slot.opening = (), b""
 
 
 def lend(slots: Sequence[Slot], numbers: Iterable[int], entry: QueueEntry, at: float) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from duologue.gateway.scheduling.eta import Estimates
+from duologue.gateway.scheduling.eta import Estimates, Job, SlotProgress
 from duologue.gateway.scheduling.queueing.queue_commands import Refused
 from duologue.gateway.scheduling.queueing.slots import NEVER, Slot, WorkerSlots
 
@@ -75,8 +75,8 @@ class WorkerTable:
             yield from ((name, slot) for slot in worker.slots if slot.ticket is not None)
 
     def occupied(self, worker: str) -> tuple[bool, ...]:
-        """Of each of a worker's slots, whether it is in use."""
-        return tuple(slot.ticket is not None for slot in self.slots_of(worker))
+        """Of each of a worker's slots, whether it is in use, here or elsewhere."""
+        return tuple(not slot.free for slot in self.slots_of(worker))
 
     def last_use(self, worker: str) -> tuple[float, float]:
         """When a slot of this worker was last lent, and when one was last given back; minus infinity for never."""
@@ -88,18 +88,13 @@ class WorkerTable:
 
     def until_free(self, worker: str, at: float, by: Estimates) -> list[float]:
         """Until each slot of a worker is free."""
-        return [
-            0.0 if slot.ticket is None else by.remaining(slot.job, slot.progress, at)
-            for slot in self.slots_of(worker)
-        ]
+        if (own := self.find(worker)) is None:
+            return []
+        return [0.0 if slot.free else _until_free(own.model, slot, at, by) for slot in own.slots]
 
     def until_slots(self, model: str, at: float, by: Estimates) -> list[float]:
         """Until each busy slot of a model is free, and until each slot of one of its starting workers is there."""
-        busy = [
-            by.remaining(slot.job, slot.progress, at)
-            for slot in self.slots_for(model)
-            if slot.ticket is not None
-        ]
+        busy = [_until_free(model, slot, at, by) for slot in self.slots_for(model) if not slot.free]
         return busy + [seconds for slots in self._starting(model, at, by) for seconds in slots]
 
     def until_workers(self, model: str, at: float, by: Estimates) -> list[list[float]]:
@@ -114,3 +109,11 @@ class WorkerTable:
             for worker in self.of(model)
             if worker.state == "starting"
         ]
+
+
+def _until_free(model: str, slot: Slot, at: float, by: Estimates) -> float:
+    """Until a slot in use is free. What another gateway runs in it is taken for a chat of its model."""
+    own = 0.0 if slot.ticket is None else by.remaining(slot.job, slot.progress, at)
+    if slot.elsewhere is None:
+        return own
+    return max(own, by.remaining(Job(model), SlotProgress(since=slot.elsewhere), at))
