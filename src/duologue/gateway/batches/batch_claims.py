@@ -7,16 +7,18 @@ long changes nothing any more. A gateway that is alone has every batch, and its 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from duologue.errors import Unavailable
 from duologue.gateway.batches.batch_run import SaveBatch
 from duologue.gateway.batches.result_files import ResultFiles
-from duologue.store.batches.batch_rows import BatchRows
-from duologue.store.batches.result_rows import ResultRows
-from duologue.store.cluster.claim_rows import ClaimRows
 from duologue.store.cluster.work_turns import EVERY_TURN, WorkTurns
-from duologue.store.database import Database
 from duologue.values.batches.stored_batch import StoredBatch
+
+if TYPE_CHECKING:
+    from duologue.store.batches.batch_rows import BatchRows
+    from duologue.store.cluster.claim_rows import ClaimRows
+    from duologue.store.database import Database
 
 PREFIX = "batch:"
 TAKEN_OVER = "batch_taken_over"
@@ -54,6 +56,8 @@ class SharedClaims(BatchClaims):
     shared = True
 
     def __init__(self, database: Database, claims: ClaimRows, turns: WorkTurns) -> None:
+        from duologue.store.batches.result_rows import ResultRows
+
         self._database, self._claims, self.turns = database, claims, turns
         self._rows = ResultRows(database, claims)
 

@@ -26,7 +26,7 @@ class SharedResults(ResultFiles):
     async def recover(self) -> ResultProgress:
         progress = ResultProgress(set())
         for outcome in ("output", "errors"):
-            async for rows in self._rows.of(self._batch, outcome):  # type: ignore[arg-type]
+            async for rows in self._rows.of(self._batch, outcome):
                 await disk_io(_count, rows, progress)
             if outcome == "output":
                 progress.completed = len(progress.keys)
@@ -45,10 +45,13 @@ class SharedResults(ResultFiles):
 
     async def prepare(self) -> None:
         """Write what is in the rows into the two files."""
-        for outcome, path in (("output", self.output), ("errors", self.errors)):
-            await disk_io(_emptied, path)
-            async for rows in self._rows.of(self._batch, outcome):  # type: ignore[arg-type]
-                await disk_io(_add, path, [data for _, data in rows])
+        await self._write("output", self.output)
+        await self._write("errors", self.errors)
+
+    async def _write(self, outcome: ResultOutcome, path: Path) -> None:
+        await disk_io(_emptied, path)
+        async for rows in self._rows.of(self._batch, outcome):
+            await disk_io(_add, path, [data for _, data in rows])
 
     async def remove(self) -> None:
         await self._rows.forget(self._batch)

@@ -29,7 +29,7 @@ from duologue.gateway.cluster.hop import HEADER, Hop, signed, verified
 from duologue.gateway.middleware.headers import header_values
 from duologue.gateway.middleware.proxy import base_of
 from duologue.http.error_responses import refuse
-from duologue.values.cluster import GatewayEntry
+from duologue.values.cluster.gateway_entry import GatewayEntry
 
 if TYPE_CHECKING:
     import httpx

@@ -2,7 +2,7 @@
 
 Three ways to its owner. An id that a gateway makes begins with a mark of that gateway (`mark_of`). What clients name themselves is claimed in the
 database (`store/cluster/claim_rows`): its name, never its contents. What is in the memory of whoever runs it is looked for here first, and then asked of
-the others one after another. `docs/machines.md` lists all of it.
+the others one after another. `docs/gateways.md` lists all of it.
 """
 
 from __future__ import annotations

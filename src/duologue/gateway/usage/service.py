@@ -137,6 +137,12 @@ class UsageService:
             # A bug in here must not end the server.
             log.exception("usage could not be written")
 
+    async def close(self) -> None:
+        """Write what was counted, and give the other gateways what this one had of the limits: the server stops."""
+        await self.flush()
+        if self.meter.shared is not None:
+            await self.meter.shared.give_back()
+
     async def totals(
         self, first: str, last: str, by: Collection[UsageColumn], user: str | None = None
     ) -> list[UsageRow]:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from duologue.gateway.usage.key_limiter import KeyLimiter, KeyPart, LimitTime, Reservation
-from duologue.gateway.usage.shared.allotment import WINDOW_MS, Ask, Grant, Part, aged, allot
+from duologue.gateway.usage.shared.allotment import WINDOW_MS, Part, PartAsked, PartGranted, aged, allot
 from duologue.values.usage.key_limits import AppliedLimits
 from duologue.values.usage.limit_amounts import NOTHING, LimitAmounts, amounts_of
 
@@ -25,7 +25,7 @@ def ask(parts, gateway, *, used=0, needs=0, limit=100, now=0, gateways=2):
     return allot(
         parts,
         gateway,
-        Ask(LimitAmounts(requests=used), LimitAmounts(requests=needs)),
+        PartAsked(LimitAmounts(requests=used), LimitAmounts(requests=needs)),
         LimitAmounts(requests=limit),
         now,
         lease_ms=LEASE_MS,
@@ -78,8 +78,8 @@ def test_two_gateways_that_both_need_all_of_it_come_to_have_half_each():
 
 
 def test_the_part_of_a_dead_gateway_comes_back_with_its_lease_but_for_what_it_used_of_the_minute():
-    parts, _ = ask({}, "one", used=30, needs=70)
-    assert ask(parts, "two", needs=100, now=LEASE_MS - 1)[1].allowed.requests == 0
+    parts, _ = ask({}, "one", used=30)
+    assert ask(parts, "two", needs=100, now=LEASE_MS - 1)[1].allowed.requests == 100 - 65
     assert ask(parts, "two", needs=100, now=LEASE_MS + 1)[1].allowed.requests == 70
     assert ask(parts, "two", needs=100, now=LEASE_MS + WINDOW_MS + 1)[1].allowed.requests == 100
 
@@ -94,7 +94,7 @@ def test_tokens_of_the_day_that_are_in_the_rows_are_nobodys_to_use_again():
     parts, grant = allot(
         {},
         "one",
-        Ask(NOTHING, LimitAmounts(tokens_today=50)),
+        PartAsked(NOTHING, LimitAmounts(tokens_today=50)),
         LimitAmounts(tokens_today=1000),
         0,
         lease_ms=LEASE_MS,
@@ -110,7 +110,7 @@ class Machine:
 
     name: str
     limiter: KeyLimiter = field(default_factory=KeyLimiter)
-    grant: Grant = Grant(NOTHING)
+    grant: PartGranted = field(default_factory=lambda: PartGranted(NOTHING))
     running: list[Reservation] = field(default_factory=list)
     dead: bool = False
 
@@ -144,7 +144,7 @@ def test_what_all_gateways_admit_stays_within_the_bound(steps, concurrent, reque
         parts, machine.grant = allot(
             parts,
             machine.name,
-            Ask(machine.used(now), needs),
+            PartAsked(machine.used(now), needs),
             amounts_of(limits),
             round(seconds * 1000),
             lease_ms=LEASE_MS,

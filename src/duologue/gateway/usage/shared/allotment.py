@@ -40,16 +40,17 @@ Parts = Mapping[str, Part]
 """By gateway."""
 
 
-class Ask(NamedTuple):
+class PartAsked(NamedTuple):
     """What a gateway says: what it uses, what it needs besides to admit what waits (nothing where it only renews its lease), and `resets` as a part
-    has them."""
+    has them. `leaves`: it stops, and wants no more than it uses."""
 
     used: LimitAmounts
     needs: LimitAmounts = NOTHING
     resets: tuple[int, int] = (0, 0)
+    leaves: bool = False
 
 
-class Grant(Struct, frozen=True):
+class PartGranted(Struct, frozen=True):
     """What a gateway may use. `allowed`: as limits are, and 0 is nothing here; `elsewhere`: what all others use; `free`: what the others hold and do not
     use, so that it may come; `wanted`: whether others need something that this one holds; `resets`: the longest of the others'."""
 
@@ -63,21 +64,21 @@ class Grant(Struct, frozen=True):
 def allot(
     parts: Parts,
     gateway: str,
-    ask: Ask,
+    ask: PartAsked,
     limits: LimitAmounts,
     now: int,
     *,
     lease_ms: int,
     gateways: int = 2,
     spent: int = 0,
-) -> tuple[dict[str, Part], Grant]:
+) -> tuple[dict[str, Part], PartGranted]:
     """The parts after a gateway has asked, and what it may use. `gateways`: how many there are; `spent`: tokens of the day that are in the rows of the
     usage, which nobody holds any more. A gateway that neither uses nor needs anything has no part afterwards."""
     others = {name: part for name, part in aged(parts, now).items() if name != gateway}
     own = parts.get(gateway)
     held_before = own.held if own is not None and own.until > now else NOTHING
     rivals = 1 + sum(part.until > now for part in others.values())
-    held, allowed, wanted = {}, {}, {}
+    held, allowed, wanted, used = {}, {}, {}, {}
     for field in FIELDS:
         limit = getattr(limits, field)
         if not limit:
@@ -92,15 +93,18 @@ def allot(
             wanted=sum(getattr(part.wanted, field) for part in others.values()),
             rivals=rivals,
             gateways=max(1, gateways, rivals),
+            leaves=ask.leaves,
         )
         allowed[field] = target = _target(step)
         held[field] = max(step.used, target)
+        # What it needs is about to be used.
+        used[field] = max(step.used, min(step.used + step.needs, target))
         wanted[field] = max(0, min(whole, step.used + step.needs) - target) if step.needs else 0
     mine = Part(
-        LimitAmounts(**held), ask.used, LimitAmounts(**wanted), now + lease_ms, (ask.resets[0], ask.resets[1])
+        LimitAmounts(**held), LimitAmounts(**used), LimitAmounts(**wanted), now + lease_ms, ask.resets
     )
     after = dict(others)
-    if not (ask.used.is_empty and ask.needs.is_empty):
+    if not (mine.used.is_empty and ask.needs.is_empty):
         after[gateway] = mine
     return after, _grant(others, LimitAmounts(**allowed), now)
 
@@ -116,11 +120,14 @@ class _Step(NamedTuple):
     wanted: int
     rivals: int
     gateways: int
+    leaves: bool
 
 
 def _target(step: _Step) -> int:
     """How much of a limit a gateway may use from now on."""
     demand = step.used + step.needs
+    if step.leaves:
+        return min(step.room, demand)
     if step.wanted:
         fair = -(-step.whole // step.rivals)
         return min(step.room, max(min(fair, demand), min(step.held - step.wanted, demand)))
@@ -128,7 +135,7 @@ def _target(step: _Step) -> int:
     return min(step.room, demand + max(0, step.room - demand) // step.gateways)
 
 
-def _grant(others: Parts, allowed: LimitAmounts, now: int) -> Grant:
+def _grant(others: Parts, allowed: LimitAmounts, now: int) -> PartGranted:
     elsewhere = free = wanted = NOTHING
     requests = tokens = 0
     for part in others.values():
@@ -136,7 +143,7 @@ def _grant(others: Parts, allowed: LimitAmounts, now: int) -> Grant:
         free = free.plus(part.held.combined(part.used, lambda held, used: max(0, held - used)))
         wanted = wanted.plus(part.wanted)
         requests, tokens = max(requests, part.resets[0]), max(tokens, part.resets[1])
-    return Grant(allowed, elsewhere, free, not wanted.is_empty, (requests, tokens))
+    return PartGranted(allowed, elsewhere, free, not wanted.is_empty, (requests, tokens))
 
 
 def aged(parts: Parts, now: int) -> dict[str, Part]:

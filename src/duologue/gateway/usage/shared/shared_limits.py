@@ -18,9 +18,9 @@ from msgspec import Struct
 
 from duologue.errors import Problem
 from duologue.gateway.usage.key_limiter import KeyLimiter, KeyPart, LimitStanding, LimitTime
-from duologue.gateway.usage.shared.allotment import Ask, Grant, Part, allot
+from duologue.gateway.usage.shared.allotment import Part, PartAsked, PartGranted, allot
 from duologue.notifier import Notifier
-from duologue.values.cluster import LimitWanted
+from duologue.values.cluster.notices import LimitWanted
 from duologue.values.usage.key_limits import AppliedLimits
 from duologue.values.usage.limit_amounts import NOTHING, LimitAmounts, amounts_of
 from duologue.values.usage.usage_counts import day_of
@@ -49,10 +49,11 @@ class HeldPart(Struct):
     """What this gateway has of a key. `spent`: of the day, in the rows of the usage; `asked`: when, by the limiter's clock; until
     `refused_until` nothing is asked again."""
 
-    grant: Grant
+    grant: PartGranted
     spent: int
     asked: float
     refused_until: float = 0.0
+    is_gone: bool = False
 
 
 class SharedLimits:
@@ -76,7 +77,7 @@ class SharedLimits:
         self._asking: dict[str, anyio.Event] = {}
         self._pressed: set[str] = set()
         self._news = Notifier()
-        self._outage = False
+        self._outage = self._leaves = False
         self.is_needed = False
         """Whether there was ever another gateway. Once there was, the day's use of each key is counted by the rows of all."""
         link.notices.on(LimitWanted, lambda notice: self._press(notice.key))
@@ -107,6 +108,7 @@ class SharedLimits:
         limits = self._limits(key)
         if not self.is_needed or amounts_of(limits).is_empty:
             return
+        has_told = False
         with anyio.move_on_after(WAIT_S):
             while self._is_short(key, limits, tokens):
                 held = self._held.get(key)
@@ -119,9 +121,11 @@ class SharedLimits:
                     key, limits, tokens
                 ):
                     return
-                if not self._may_come(key, limits, tokens):
+                # What the others said that they use may have ended since: they are asked once in any case.
+                if not self._may_come(key, limits, tokens, used_too=not has_told):
                     self._held[key].refused_until = self._now().seconds + REFUSED_S
                     return
+                has_told = True
                 self._link.notices.post(LimitWanted(key))
                 await anyio.sleep(AGAIN_S)
 
@@ -162,16 +166,17 @@ class SharedLimits:
             or self._limiter.exceeded(key, limits, tokens, self._now(), part) is not None
         )
 
-    def _may_come(self, key: str, limits: AppliedLimits, tokens: int) -> bool:
-        """Whether what is missing is held elsewhere and not used there."""
+    def _may_come(self, key: str, limits: AppliedLimits, tokens: int, *, used_too: bool) -> bool:
+        """Whether what is missing is held elsewhere and not used there, as far as is known here; `used_too`: or is used there."""
         grant, now = self._held[key].grant, self._now()
-        more = KeyPart(grant.allowed.plus(grant.free), self._unwritten(key))
+        there = grant.free.plus(grant.elsewhere) if used_too else grant.free
+        more = KeyPart(grant.allowed.plus(there), self._unwritten(key))
         return self._limiter.exceeded(key, limits, tokens, now, more) is None
 
     # ---- asking
 
     async def _ask_for(self, key: str, needs: LimitAmounts) -> bool:
-        """Ask for a key that a request needs; others who need it wait meanwhile. Whether the database answered."""
+        """PartAsked for a key that a request needs; others who need it wait meanwhile. Whether the database answered."""
         event = self._asking[key] = anyio.Event()
         try:
             return await self._ask([key], needs)
@@ -197,8 +202,8 @@ class SharedLimits:
             return False
         self._outage = False
         for key, held in granted.items():
-            if needs.is_empty and self._is_idle(key):
-                self._held.pop(key, None)  # it has no part there either
+            if held.is_gone:
+                self._held.pop(key, None)
             else:
                 self._held[key] = held
         return True
@@ -211,7 +216,7 @@ class SharedLimits:
         parts, grant = allot(
             _decode(row.parts),
             self._link.gateway,
-            Ask(used, needs, (round(requests * 1000), round(tokens * 1000))),
+            PartAsked(used, needs, (round(requests * 1000), round(tokens * 1000)), self._leaves),
             limits,
             row.now,
             lease_ms=round(self._link.lease_s * 1000),
@@ -222,10 +227,7 @@ class SharedLimits:
             # What is given back must not be used while the transaction is still under way.
             less = before.grant.allowed.combined(grant.allowed, min)
             before.grant = msgspec.structs.replace(before.grant, allowed=less)
-        return parts, HeldPart(grant, row.spent, at.seconds)
-
-    def _is_idle(self, key: str) -> bool:
-        return self._limiter.amounts(key, self._now(), self._unwritten(key)).is_empty
+        return parts, HeldPart(grant, row.spent, at.seconds, is_gone=self._link.gateway not in parts)
 
     # ---- giving back
 
@@ -260,6 +262,7 @@ class SharedLimits:
 
     async def give_back(self) -> None:
         """Give back what is not used: this gateway stops."""
+        self._leaves = True
         if self.is_needed:
             await self._renew(self._held)
 
