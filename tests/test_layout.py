@@ -84,12 +84,13 @@ MAY_IMPORT: dict[str, set[str] | str] = {
     "worker": TRACED
     | {"linked_socket", "stall_watch", "text", "turns", "engines", "sessions", "wire", "models"},
     "placement": GROUND | {"telemetry", "threads", "process_limits", "wire"},
+    "storage": SHELL,
     "store": SHELL,
     "decoder": SHELL | {"fair_lane", "process_limits", "landlock"},
     "reply_parsing": GROUND | {"decoder", "text"},
     "media": SHELL | {"resampler", "decoder"},
     "tools": SHELL | {"process_limits", "public_address", "decoder"},
-    "conversations": TRACED | {"fair_lane", "wire", "http", "store", "decoder", "media", "tools"},
+    "conversations": TRACED | {"fair_lane", "wire", "http", "store", "decoder", "media", "storage", "tools"},
     "gateway": TRACED
     | {
         "caller",
@@ -103,6 +104,7 @@ MAY_IMPORT: dict[str, set[str] | str] = {
         "faces",
         "http",
         "models",
+        "storage",
         "store",
         "decoder",
         "media",
@@ -346,6 +348,7 @@ PURE = (
     "sessions/omni/caller_sound.py",
     "sessions/omni/native_reply.py",
     "sessions/omni/units.py",
+    "storage/object_errors.py",
     "worker/state.py",
     "worker/joined/dial_rules.py",
     "worker/joined/gateway_address.py",
@@ -472,6 +475,7 @@ HEAVY: dict[str, tuple[str, ...]] = {
     "sqlalchemy": ("store/",),
     "alembic": ("store/",),
     "mcp": ("tools/",),
+    "obstore": ("storage/object_store.py",),
     "openai": (),
     # The workshop of the bundled model: its weights file is all that the server takes from it.
     "duologue_mini": (),
