@@ -124,7 +124,7 @@ async def test_usage_of_both_gateways_is_seen_at_each(pair: Pair):
         assert (await chat(client)).status_code == 200
 
     async def both() -> bool:
-        rows = (await clients[0].get("/api/usage", params={"group": "user"})).json()["messages"]
+        rows = (await clients[0].get("/api/usage", params={"group": "user"})).json()["rows"]
         return sum(row["requests"] for row in rows) == 2
 
     await until_async(both)
