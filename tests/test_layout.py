@@ -30,6 +30,7 @@ COMMANDS = (
     "accounts/users",
     "avatar",
     "backup",
+    "joining/join_flags",
     "keys",
     "life/flags",
     "models",
@@ -674,6 +675,7 @@ def test_the_command_line_imports_the_programs_only_inside_its_commands() -> Non
                 "errors.py",
                 "cli/__init__.py",
                 "cli/accounts/__init__.py",
+                "cli/joining/__init__.py",
                 "cli/usage/__init__.py",
             }
             and name_of(file) not in {f"cli/{stem}.py" for stem in COMMANDS}
