@@ -117,6 +117,9 @@ class Gateway:
     `restarts` says how often the gateway was started again, and why.
     """
 
+    service: Service | None = None
+    tls: ssl.SSLContext | None = None
+
     def __init__(
         self,
         settings: Settings,
@@ -196,8 +199,6 @@ class Gateway:
         self.upstreams = UpstreamService(settings, self.pool)
         self.joins = join_service(self)
         self._settled, self._loads_repeated = anyio.Event(), anyio.Event()
-        self.service: Service | None = None
-        self.tls: ssl.SSLContext | None = None
         self.app = self._application()
 
     def _call_services(self, generator: Generator) -> CallServices:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-import anyio
-import anyio.abc
 from fastapi import APIRouter
 
 from duologue.config import Settings
@@ -20,6 +18,7 @@ from duologue.gateway.machines.join_service import JoinService
 from duologue.gateway.machines.ray_places import RayPlaces
 from duologue.gateway.placement_wiring import placement_routers
 from duologue.gateway.placement_wiring import ray_places as ray_places
+from duologue.gateway.placement_wiring import run_machines as run_machines
 from duologue.gateway.scheduling.pool import Pool
 
 
@@ -57,16 +56,6 @@ def join_service(parts: JoinParts) -> JoinService:
         record,
         addresses=lambda: (address,) if address else (),
     )
-
-
-async def run_machines(
-    parts: MachineParts, *, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED
-) -> None:
-    """Let workers join, and keep those placed that a cluster is to run, until cancelled."""
-    async with anyio.create_task_group() as tasks:
-        await tasks.start(parts.joins.run)
-        await tasks.start(parts.places.run)
-        task_status.started()
 
 
 def machine_routers(parts: MachineParts, joins: JoinService) -> tuple[APIRouter, ...]:

@@ -7,7 +7,10 @@ import ssl
 import time
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
+from typing import Protocol
 
+import anyio
+import anyio.abc
 from fastapi import APIRouter
 
 from duologue.config import Settings
@@ -33,6 +36,23 @@ def ray_places(settings: Settings) -> RayPlaces:
             raise StartFailed(MISSING, param="pool")
         join_address(settings)
     return RayPlaces(settings, clock=time.monotonic, fingerprint=lambda: _fingerprint(settings))
+
+
+class MachineServices(Protocol):
+    """What runs for workers on other machines."""
+
+    joins: JoinService
+    places: RayPlaces
+
+
+async def run_machines(
+    services: MachineServices, *, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+) -> None:
+    """Let workers join, and keep those placed that a cluster is to run, until cancelled."""
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(services.joins.run)
+        await tasks.start(services.places.run)
+        task_status.started()
 
 
 def placement_routers(

@@ -8,12 +8,11 @@ from duologue.wire.machines.placement_protocol import ClusterNews, Connected, Pl
 
 
 class ClusterProblem(Exception):
-    """The cluster cannot be used, or does not do what it was asked for. `code` and the sentence are for people."""
+    """The cluster cannot be used, or does not do what it was asked for. `code` and `message` are for people."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
-        self.code = code
-        self.message = message
+        self.code, self.message = code, message
 
 
 class Arrival(NamedTuple):
@@ -24,7 +23,7 @@ class Arrival(NamedTuple):
 
 
 class ProcessEnd(NamedTuple):
-    """How a worker's process ended: its exit code, negative for a signal, and the last line of its log."""
+    """The exit code of a worker's process, negative for a signal, and the last line of its log."""
 
     code: int
     last_line: str = ""
@@ -60,7 +59,7 @@ class Cluster(Protocol):
         """Place nothing new on a node. Raises ClusterProblem."""
 
     async def view(self) -> ClusterNews:
-        """The nodes, and the room that is wanted, now. Raises ClusterProblem when the cluster is lost."""
+        """The nodes and the room that is wanted, now. Raises ClusterProblem when the cluster is lost."""
 
     def close(self) -> None:
-        """Leave the cluster: all places end. Ends the cluster if it was started here."""
+        """Leave the cluster: all places end, and the cluster too if it was started here."""

@@ -38,7 +38,7 @@ class WorkerChild:
         self._environment = {**inherited, **environment}
         self._command = [python or sys.executable, *command]
         self._process: subprocess.Popen[bytes] | None = None
-        self._last = b""
+        self._pending = self._last = b""
 
     def start(self) -> int:
         """Start the child unless it runs. Gives its process id. Raises OSError."""
@@ -70,7 +70,7 @@ class WorkerChild:
                     break
             elif process.poll() is not None:
                 break
-        return process.wait(), self._last.decode(errors="replace").strip()
+        return process.wait(), self._last.decode(errors="replace")
 
     def stop(self) -> None:
         """End the child and wait for its end."""
@@ -87,7 +87,10 @@ class WorkerChild:
         """Pass on what there is to read; False at the end."""
         text = os.read(descriptor, READ)
         os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, text)
-        lines = (self._last + text if not self._last.endswith(b"\n") else text).rstrip(b"\n").rsplit(b"\n", 1)
-        if text.strip():
-            self._last = lines[-1][-LINE:] + (b"\n" if text.endswith(b"\n") else b"")
+        *lines, self._pending = (self._pending + text).split(b"\n")
+        self._pending = self._pending[-LINE:]
+        # What was cut off is a line too, once there is no more.
+        for line in (*lines, *(() if text else (self._pending,))):
+            if line.strip():
+                self._last = line.strip()[:LINE]
         return bool(text)
