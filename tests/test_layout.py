@@ -81,7 +81,8 @@ MAY_IMPORT: dict[str, set[str] | str] = {
         "request_parsing",
     },
     "sessions": TRACED | {"text", "turns", "engines", "resampler", "fair_lane"},
-    "worker": TRACED | {"linked_socket", "stall_watch", "text", "turns", "engines", "sessions", "wire", "models"},
+    "worker": TRACED
+    | {"linked_socket", "stall_watch", "text", "turns", "engines", "sessions", "wire", "models"},
     "store": SHELL,
     "decoder": SHELL | {"fair_lane", "process_limits", "landlock"},
     "reply_parsing": GROUND | {"decoder", "text"},

@@ -56,9 +56,11 @@ async def database(request, tmp_path, clock, anyio_backend) -> AsyncIterator[Dat
         async with Database.opened(None, tmp_path / "data", now=clock) as opened:
             yield opened
     else:
-        async with Database.opened(await _schema(request.session), tmp_path / "data", now=clock) as opened:
+        async with Database.opened(
+            await shared_schema(request.session), tmp_path / "data", now=clock
+        ) as opened:
             yield opened
-            await _empty(opened)
+            await emptied(opened)
 
 
 @pytest.fixture
@@ -73,7 +75,7 @@ def store(database: Database, clock: Clock) -> Store:
     return Store(database, clock)
 
 
-async def make_schema(name: str) -> str:
+async def makeshared_schema(name: str) -> str:
     """Make an empty schema; gives its address. Skips the test where no server answers."""
     import asyncpg
 
@@ -84,7 +86,7 @@ async def make_schema(name: str) -> str:
     return f"{server}?options=-csearch_path%3D{name}"
 
 
-async def drop_schema(name: str) -> None:
+async def dropshared_schema(name: str) -> None:
     import asyncpg
 
     connection = await asyncpg.connect(await _server())
@@ -116,16 +118,17 @@ async def _server() -> str:
     return _known()["server"]
 
 
-async def _schema(session: pytest.Session) -> str:
+async def shared_schema(session: pytest.Session) -> str:
     """The address of the schema all tests share, one after the other: making its tables takes longer than a test."""
     if "schema" not in _known():
         name = f"duologue_{uuid4().hex}"
-        _known()["schema"] = await make_schema(name)
-        session.addfinalizer(lambda: asyncio.run(drop_schema(name)))
+        _known()["schema"] = await makeshared_schema(name)
+        session.addfinalizer(lambda: asyncio.run(dropshared_schema(name)))
     return _known()["schema"]
 
 
-async def _empty(database: Database) -> None:
+async def emptied(database: Database) -> None:
+    """Remove every row, for the next test."""
     async with database.writing() as connection:
         for table in reversed(tables.metadata.sorted_tables):
             if table is not tables.revision:
