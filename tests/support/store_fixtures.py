@@ -75,7 +75,7 @@ def store(database: Database, clock: Clock) -> Store:
     return Store(database, clock)
 
 
-async def makeshared_schema(name: str) -> str:
+async def make_schema(name: str) -> str:
     """Make an empty schema; gives its address. Skips the test where no server answers."""
     import asyncpg
 
@@ -86,7 +86,7 @@ async def makeshared_schema(name: str) -> str:
     return f"{server}?options=-csearch_path%3D{name}"
 
 
-async def dropshared_schema(name: str) -> None:
+async def drop_schema(name: str) -> None:
     import asyncpg
 
     connection = await asyncpg.connect(await _server())
@@ -122,8 +122,8 @@ async def shared_schema(session: pytest.Session) -> str:
     """The address of the schema all tests share, one after the other: making its tables takes longer than a test."""
     if "schema" not in _known():
         name = f"duologue_{uuid4().hex}"
-        _known()["schema"] = await makeshared_schema(name)
-        session.addfinalizer(lambda: asyncio.run(dropshared_schema(name)))
+        _known()["schema"] = await make_schema(name)
+        session.addfinalizer(lambda: asyncio.run(drop_schema(name)))
     return _known()["schema"]
 
 

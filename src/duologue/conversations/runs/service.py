@@ -30,13 +30,17 @@ from duologue.conversations.runs.commands import (
 from duologue.conversations.runs.conversation_lock import ConversationLock
 from duologue.conversations.runs.elsewhere import RunsElsewhere
 from duologue.conversations.runs.owned_runs import OwnedRuns, pass_on
-from duologue.conversations.runs.pending_messages import check_room, first_queued
 from duologue.conversations.runs.plan import plan_run
 from duologue.conversations.runs.recovery import end_abandoned, recover
 from duologue.conversations.runs.repository import RunRepository, find_approval
 from duologue.conversations.runs.run import ActiveRun
 from duologue.conversations.runs.run_lookup import RunLookup
-from duologue.conversations.runs.sent_content import check_content, stored_content
+from duologue.conversations.runs.sent_messages import (
+    check_content,
+    check_room,
+    first_queued,
+    stored_content,
+)
 from duologue.errors import AccessRevoked, Busy, NotFound, Problem, Unavailable
 from duologue.store.cluster.cluster_link import ClusterLink, alone
 from duologue.store.cluster.run_claims import RunTaken

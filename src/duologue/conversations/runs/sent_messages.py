@@ -1,4 +1,4 @@
-"""What a command sends, as it is stored: files are converted for the model, and an empty message is refused.
+"""What users send: as it is stored, with files converted for the model, and how much of it may wait.
 
 Used by `service.py`.
 """
@@ -6,12 +6,16 @@ Used by `service.py`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from duologue.conversations.agent.dependencies import RunDependencies
 from duologue.conversations.runs.commands import CommandContent, FileContent
-from duologue.errors import BadRequest
-from duologue.values.conversations import Content
+from duologue.errors import BadRequest, Busy
+from duologue.values.conversations import Content, PendingMessage
 from duologue.values.requests import ModelCard
+
+if TYPE_CHECKING:
+    from duologue.store.stores import Store
 
 
 async def stored_content(
@@ -43,3 +47,20 @@ def check_content(
     if not any(getattr(part, "text", "x").strip() or getattr(part, "blob", "") for part in content):
         raise BadRequest("The message is empty. Write something, or add a file.", param="message")
     dependencies.attachments(conversation).check(content, card)
+
+
+async def check_room(store: Store, message: PendingMessage, most: int) -> None:
+    """Raises Busy(code="too_many_pending") when a new message would be one too many."""
+    pending = await store.pending.of(message.conversation)
+    if len(pending) >= most and all(other.id != message.id for other in pending):
+        raise Busy(
+            f"{len(pending)} messages are pending in this conversation already, as many as `runs.pending` allows.",
+            code="too_many_pending",
+            status=409,
+        )
+
+
+async def first_queued(store: Store, conversation: str) -> PendingMessage | None:
+    """The message to send when no reply is running. Those on hold wait for the user."""
+    pending = await store.pending.of(conversation)
+    return next((message for message in pending if message.how == "queue"), None)
