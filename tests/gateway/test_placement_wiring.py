@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from duologue.config import Settings
+from duologue.config.machines.machine import MachineSettings, RaySettings
+from duologue.config.settings import Tls
 from duologue.errors import StartFailed
 from duologue.gateway import local_ca, placement_wiring
 from duologue.gateway.machines.place_environment import join_address
@@ -25,20 +27,22 @@ def test_without_ray_the_server_does_not_start(monkeypatch: pytest.MonkeyPatch, 
 def test_workers_are_told_an_address_that_they_reach(tmp_path: Path) -> None:
     local = Settings(data=tmp_path, pool="ray", base_path="/talk")
     assert join_address(local) == "http://127.0.0.1:8006/talk"
-    open_ = Settings(data=tmp_path, pool="ray", host="0.0.0.0", tls={"enabled": True})
+    open_ = Settings(data=tmp_path, pool="ray", host="0.0.0.0", tls=Tls(enabled=True))
     assert join_address(open_) == "https://127.0.0.1:8006"
-    far = {"address": "10.0.0.5:6379"}
+    far = RaySettings(address="10.0.0.5:6379")
     assert (
         join_address(Settings(data=tmp_path, pool="ray", host="10.0.0.4", ray=far)) == "http://10.0.0.4:8006"
     )
-    named = Settings(data=tmp_path, pool="ray", ray=far, machines={"address": "https://gateway:8006"})
+    named = Settings(
+        data=tmp_path, pool="ray", ray=far, machines=MachineSettings(address="https://gateway:8006")
+    )
     assert join_address(named) == "https://gateway:8006"
     with pytest.raises(StartFailed, match=r"machines\.address"):
         join_address(Settings(data=tmp_path, pool="ray", ray=far))
 
 
 def test_workers_are_told_the_fingerprint_of_the_servers_authority(tmp_path: Path) -> None:
-    settings = Settings(data=tmp_path, tls={"enabled": True})
+    settings = Settings(data=tmp_path, tls=Tls(enabled=True))
     names = local_ca.ServerNames(frozenset({"localhost"}), frozenset())
     (tmp_path / "tls").mkdir()
     local_ca.ensure_certificate(tmp_path / "tls", names, datetime.now(UTC))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -139,7 +139,10 @@ async def test_a_process_that_ends_is_served_again_in_the_same_place(tmp_path: P
         assert one.ordered() == ["Place"]
 
 
-async def test_one_that_keeps_ending_gives_its_place_up_and_is_tried_again(tmp_path: Path) -> None:
+async def test_one_that_keeps_ending_gives_its_place_up_and_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("duologue.gateway.machines.placed_keeper.RAY_STARTS_IN", 0.6)
     async with placed(tmp_path) as one:
         for number in range(3):
             await one.until(
@@ -183,7 +186,12 @@ async def test_a_restart_while_nothing_serves_orders_another_place(tmp_path: Pat
 async def test_nodes_are_drained_by_name_and_their_workers_are_moved(tmp_path: Path) -> None:
     async with placed(tmp_path) as one:
         moved: list[str] = []
-        one.places.move = lambda names: not moved.extend(names)
+
+        def move(names: Sequence[str]) -> bool:
+            moved.extend(names)
+            return True
+
+        one.places.move = move
         await one.until(lambda: one.places.workers_on("node-a") == ["worker_0"])
         with pytest.raises(NotFound, match="node-a"):
             one.places.drain_node("nowhere", 1)

@@ -105,9 +105,10 @@ class PlacedKeeper(JoinedKeeper):
 
     def _ended_there(self, news: PlaceNews) -> None:
         self._end = news
-        if self._current is not None:
-            # What runs on it ends now, and not when nobody has been reached for the length of a lease.
-            self._current.end(_in_words(news))
+        for transport in (self._current, self._next):
+            if transport is not None:
+                # What runs on it ends now, and not when nobody has been reached for the length of a lease.
+                transport.end(_in_words(news))
         self._arrived.notify()
 
     def _say(self, detail: str) -> None:
@@ -157,26 +158,24 @@ class PlacedKeeper(JoinedKeeper):
             return 0.0
         transport, self._next = self._next, None
         if transport is None:
-            end = self._end
+            end = self._take_end()
             assert end is not None
             self._count_end(_in_words(end), "crash")
             return self._judge(end)
-        self._end, self._current = None, transport
+        self._current = transport
         await self._serve(transport)
         self._current = None
         if self._next is None:  # otherwise it has been replaced already
             self._session_over(transport.ended)
         await self._told_end()
+        end = self._take_end()
         if self._restarts:
             self._crashes.reset()
-            if self._end is None:
-                await self._give_up_place()
-            return 0.0
-        if self._end is None:
-            log.warning("worker %s is of no use where it is, and gets another place", self.status.worker)
-            await self._give_up_place()
-            return 0.0
-        return self._judge(self._end)
+        if end is not None:
+            return 0.0 if self._restarts else self._judge(end)
+        log.warning("worker %s is of no use where it is, and gets another place", self.status.worker)
+        await self._give_up_place()
+        return 0.0
 
     async def _arrival(self) -> None:
         """Order a place, unless there is one, and wait until a process has joined or ended."""
@@ -185,10 +184,12 @@ class PlacedKeeper(JoinedKeeper):
             spec = self.load_spec
             self._words = await self._places.make(spec)
             self._ordered = spec
-        elif self._end is not None:
-            self._end = None  # of the process before
         while self._next is None and self._end is None:
             await self._arrived.wait()
+
+    def _take_end(self) -> PlaceNews | None:
+        end, self._end = self._end, None
+        return end
 
     async def _told_end(self) -> None:
         with anyio.move_on_after(END_SECONDS):
