@@ -301,3 +301,26 @@ async def test_a_user_without_a_valid_key_is_nobody(keys, users):
     await keys.refresh()
     assert keys.account(bob.account.id) is None
     assert keys.account("local") == User("local", "admin", "ada")
+
+
+async def test_what_another_gateway_stored_a_moment_ago_is_looked_for_before_it_is_refused(
+    keys, watched, clock
+):
+    clock.at += LOOK_SECONDS
+    assert not await keys.look_again()
+    assert watched.reads == 1
+    keys.is_shared = True
+    assert await keys.look_again()
+    assert watched.reads == 2
+
+
+async def test_unknown_keys_wait_for_one_read_together(keys, watched, clock):
+    keys.is_shared = True
+    clock.at += LOOK_SECONDS
+    watched.gate = anyio.Event()
+    async with anyio.create_task_group() as tasks:
+        for _ in range(20):
+            tasks.start_soon(keys.look_again)
+        await anyio.wait_all_tasks_blocked()
+        watched.gate.set()
+    assert watched.reads == 2
