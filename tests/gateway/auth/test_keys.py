@@ -5,6 +5,7 @@ import pytest
 
 from duologue.errors import StartFailed, Unavailable
 from duologue.gateway.auth.keys import (
+    LOOK_SECONDS,
     FRESH_SECONDS,
     NOTED_SECONDS,
     SHORTEST_KEY,
@@ -303,10 +304,11 @@ async def test_a_user_without_a_valid_key_is_nobody(keys, users):
     assert keys.account("local") == User("local", "admin", "ada")
 
 
+@pytest.mark.anyio
 async def test_what_another_gateway_stored_a_moment_ago_is_looked_for_before_it_is_refused(
     keys, watched, clock
 ):
-    clock.at += LOOK_SECONDS
+    clock.now += LOOK_SECONDS
     assert not await keys.look_again()
     assert watched.reads == 1
     keys.is_shared = True
@@ -314,9 +316,10 @@ async def test_what_another_gateway_stored_a_moment_ago_is_looked_for_before_it_
     assert watched.reads == 2
 
 
+@pytest.mark.anyio
 async def test_unknown_keys_wait_for_one_read_together(keys, watched, clock):
     keys.is_shared = True
-    clock.at += LOOK_SECONDS
+    clock.now += LOOK_SECONDS
     watched.gate = anyio.Event()
     async with anyio.create_task_group() as tasks:
         for _ in range(20):
