@@ -221,7 +221,7 @@ async def test_a_batch_goes_on_at_another_gateway_when_the_first_is_killed_with_
     pair: Pair,
 ):
     one, two = await pair.clients("batches")
-    lines = [
+    lines: list[dict[str, Any]] = [
         {
             "custom_id": f"r{number}",
             "method": "POST",

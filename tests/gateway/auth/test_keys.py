@@ -5,8 +5,8 @@ import pytest
 
 from duologue.errors import StartFailed, Unavailable
 from duologue.gateway.auth.keys import (
-    LOOK_SECONDS,
     FRESH_SECONDS,
+    LOOK_SECONDS,
     NOTED_SECONDS,
     SHORTEST_KEY,
     Keys,

@@ -156,9 +156,10 @@ class Keys:
         arrived = self._clock()
         if (early := LOOK_SECONDS - (arrived - self._read_at)) > 0:
             await anyio.sleep(early)
-        if self._read_at < arrived:
-            self._changed = True
-        await self.refresh()
+        while self._read_at < arrived:
+            # A read that began before may have missed it.
+            self._changed = self._changed or self._reading is None
+            await self.refresh()
         return True
 
     def _is_old(self) -> bool:
