@@ -131,8 +131,12 @@ NoSupervise = Annotated[
     ),
 ]
 
-Upstream = Annotated[
-    str | None, typer.Option(metavar="URL", help="Forward to this OpenAI-compatible server instead.")
+Upstreams = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="URL",
+        help="Forward to this OpenAI-compatible server instead; may be repeated for servers with the same model.",
+    ),
 ]
 UpstreamKey = Annotated[
     str | None,
@@ -179,7 +183,7 @@ def serve(
     model: Model = None,
     mmproj: Projector = None,
     alias: Aliases = None,
-    upstream: Upstream = None,
+    upstream: Upstreams = None,
     upstream_key: UpstreamKey = None,
     upstream_model: UpstreamModel = None,
     engine: Engine = None,
@@ -220,7 +224,8 @@ def serve(
             "model": model,
             "mmproj": mmproj,
             "aliases": pairs(alias or (), "--alias"),
-            "upstream.url": upstream,
+            "upstream.url": upstream[0] if upstream else None,
+            "upstream.replicas": upstream[1:] if upstream else None,
             "upstream.key": upstream_key,
             "upstream.model": upstream_model,
             "engine": engine,

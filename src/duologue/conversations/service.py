@@ -9,7 +9,13 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+)
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -30,6 +36,7 @@ from duologue.conversations.history.title_generator import TitleGenerator
 from duologue.conversations.list_feed import Feed
 from duologue.conversations.retention import Retention
 from duologue.errors import BadRequest, ModelNotFound, StartFailed, Unavailable
+from duologue.store.cluster.cluster_link import ClusterLink, alone
 from duologue.threads import disk_io
 from duologue.values.conversations import Content, GenerationOptions, Hit
 from duologue.values.generate import Generate
@@ -44,10 +51,13 @@ if TYPE_CHECKING:
     from duologue.conversations.files.partial_uploads import PartialUploads
     from duologue.conversations.files.quota import StorageQuota
     from duologue.conversations.files.spool import Spool
+    from duologue.conversations.runs.service import RunService
+    from duologue.store.database import Database
     from duologue.store.stores import Stores
     from duologue.tools.toolbox import Toolbox
 
 MEGABYTE = 2**20
+Join = Callable[["Database"], AbstractAsyncContextManager[ClusterLink]]
 
 
 def milliseconds() -> int:
@@ -77,15 +87,16 @@ class Service:
         quota: StorageQuota,
         hears: Callable[[], bool],
         watched: Watch,
+        cluster: ClusterLink,
     ) -> None:
         from duologue.conversations.files.attachments import Attachments
-        from duologue.conversations.runs.service import RunService
 
         self.limits = settings.limits
         self.run_settings = settings.runs
         self.resolve = usable = _or_default(resolve)
         self.count = count
         self.now, self.clock = now, clock
+        self.cluster = cluster
         self.stores, self.blobs, self.quota = stores, blobs, quota
         self.spool, self.uploads = spool, uploads
         self.toolbox = toolbox
@@ -118,18 +129,30 @@ class Service:
         self.daily_backups = DailyBackups(stores.durable.database, settings.backups, now=now, clock=clock)
         self._titles_by_model = settings.runs.titles != "first"
         self._operator_options = _operator_options(settings)
-        self.runs = RunService(
-            stores,
+        self.runs = self._run_service(settings, generate, resolve, models, watched)
+
+    def _run_service(
+        self,
+        settings: Settings,
+        generate: Generate,
+        resolve: Callable[[str], ModelCard],
+        models: ModelAccess | None,
+        watched: Watch,
+    ) -> RunService:
+        from duologue.conversations.runs.service import RunService
+
+        return RunService(
+            self.stores,
             RunDependencies(
                 generate=generate,
                 resolve=resolve,
                 attachments=self.attachments,
-                now=now,
-                clock=clock,
+                now=self.now,
+                clock=self.clock,
                 new_id=lambda: uuid.uuid4().hex,
                 defaults=self.defaults,
-                toolbox=toolbox,
-                count=count,
+                toolbox=self.toolbox,
+                count=self.count,
                 models=models,
                 make_room=self.compaction.make_room,
                 publish=self.feed.publish,
@@ -260,6 +283,7 @@ async def opened(
     model_ready: Callable[[], Awaitable[None]] | None = None,
     hears: Callable[[], bool] = lambda: False,
     watched: Watch = lambda user, end: nullcontext(),
+    join: Join = lambda database: nullcontext(alone()),
     now: Callable[[], int] = milliseconds,
     clock: Callable[[], float] = time.monotonic,
 ) -> AsyncIterator[Service]:
@@ -267,17 +291,17 @@ async def opened(
 
     `generate` runs a model turn, `resolve` finds a model's card by name, `count` counts the tokens of a prompt, `models` loads models,
     `has_waiting_requests` says whether requests wait for a model, `model_ready` returns when tool servers may be connected, `hears`
-    says whether `generate` writes down sound for models that take none, and `watched` ends the runs of users who are disabled.
-    Raises StartFailed when the database cannot be opened.
+    says whether `generate` writes down sound for models that take none, `watched` ends the runs of users who are disabled, and `join` makes
+    this server one of the gateways of its database. Raises StartFailed when the database cannot be opened.
     """
     from duologue.store.stores import Stores
     from duologue.tools.builtin.clock import local_zone_name
     from duologue.tools.mcp.registry import load
     from duologue.tools.toolbox import Toolbox
 
-    url = settings.database_url
     async with AsyncExitStack() as stack:
-        stores = await stack.enter_async_context(Stores.opened(url, settings.data, now=now))
+        stores = await stack.enter_async_context(Stores.opened(settings.database_url, settings.data, now=now))
+        cluster = await stack.enter_async_context(join(stores.durable.database))
 
         async def search(user: str, query: str, limit: int) -> list[Hit]:
             return await stores.durable.search.find(user, query, limit=limit)
@@ -316,6 +340,7 @@ async def opened(
             quota=quota,
             hears=hears,
             watched=watched,
+            cluster=cluster,
         )
         await stack.enter_async_context(toolbox.running())
         async with anyio.create_task_group() as tasks:

@@ -42,6 +42,7 @@ from duologue.gateway.body_limits import MEGABYTE, body_limits, json_limit, mess
 from duologue.gateway.calls import voice_socket
 from duologue.gateway.calls.call_model import is_native
 from duologue.gateway.calls.call_services import CallServices, continued_conversations
+from duologue.gateway.cluster.membership import Membership
 from duologue.gateway.dialects import audio, chat_completions, chat_socket, parse_routes, text_completions
 from duologue.gateway.dialects.reply import ReplyPipeline
 from duologue.gateway.duplex import duplex_socket
@@ -125,6 +126,7 @@ class Gateway:
     ) -> None:
         self.settings = settings
         self._restarts = restarts or GatewayRestarts()
+        self.membership = Membership(settings)
         self.accounts = Accounts(settings)
         self.keys, self.guessing = self.accounts.keys, self.accounts.guessing
         self.background_work = BackgroundWork(self.keys)
@@ -460,6 +462,7 @@ class Gateway:
                     model_ready=self._settle,
                     hears=lambda: self.speech.hears,
                     watched=lambda user, end: self.background_work.watched(user, "", end),
+                    join=self.membership.joined,
                 )
             )
             self.life.watch_runs(self.service.runs)

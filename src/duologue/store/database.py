@@ -46,11 +46,13 @@ class Database:
         file: Path | None = None,
         *,
         is_checked: bool = True,
+        own: Callable[[], AsyncEngine] | None = None,
     ) -> None:
         self._writer = writer
         self._reader = reader
         self.place = place
         self.file = file
+        self._own = own
         self.is_checked = is_checked
         """Whether the file was checked for damage; a large one is still to be checked."""
 
@@ -102,6 +104,22 @@ class Database:
     def reading(self, within: AsyncConnection | None = None) -> AbstractAsyncContextManager[AsyncConnection]:
         """A read transaction on a consistent snapshot. Raises as `writing` does."""
         return _part_of(within) if within is not None else self._transaction(self._reader)
+
+    @asynccontextmanager
+    async def own_connection(self) -> AsyncIterator[Any]:
+        """A connection of asyncpg to PostgreSQL outside of every pool and transaction, to listen on. Raises what the driver raises."""
+        if self._own is None:
+            raise RuntimeError(f"{self.place} has no connections of their own")
+        engine = self._own()
+        with anyio.fail_after(WAIT_S):
+            pooled = await engine.raw_connection()
+        driver: Any = pooled.driver_connection
+        pooled.detach()
+        try:
+            yield driver
+        finally:
+            # Closing would wait for a server that may be gone.
+            driver.terminate()
 
     @asynccontextmanager
     async def _transaction(self, engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
@@ -200,6 +218,7 @@ def _sqlite_engine(file: str, *, size: int, begin: str, pragmas: str) -> AsyncEn
 
 
 def _postgresql(url: str) -> Database:
+    from sqlalchemy import NullPool
     from sqlalchemy.exc import ArgumentError
     from sqlalchemy.ext.asyncio import create_async_engine
 
@@ -222,11 +241,14 @@ def _postgresql(url: str) -> Database:
             execution_options=execution,
         )
 
+    def own() -> AsyncEngine:
+        return create_async_engine(address, poolclass=NullPool, hide_parameters=True, connect_args=options)
+
     place = f"The PostgreSQL server {address.host or 'of this machine'}"
     with _starting(place):
         writer = engine(1)
         reader = engine(READERS, isolation_level="REPEATABLE READ", postgresql_readonly=True)
-    return Database(writer, reader, place)
+    return Database(writer, reader, place, own=own)
 
 
 def _postgresql_address(url: str) -> tuple[URL, dict[str, object]]:

@@ -40,7 +40,14 @@ def test_a_model_may_not_take_the_line_of_a_connected_server_or_have_an_odd_name
 
 @pytest.mark.parametrize(
     ("worker", "gateway", "code"),
-    [((7, 7), (7, 7), ""), ((7, 9), (7, 7), ""), ((6, 7), (7, 9), ""), ((8, 8), (7, 9), ""), ((1, 6), (7, 9), "worker_too_old"), ((8, 9), (6, 7), "worker_too_new")],
+    [
+        ((7, 7), (7, 7), ""),
+        ((7, 9), (7, 7), ""),
+        ((6, 7), (7, 9), ""),
+        ((8, 8), (7, 9), ""),
+        ((1, 6), (7, 9), "worker_too_old"),
+        ((8, 9), (6, 7), "worker_too_new"),
+    ],
 )
 def test_versions_that_overlap_go_together(
     worker: tuple[int, int], gateway: tuple[int, int], code: str

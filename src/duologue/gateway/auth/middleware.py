@@ -183,7 +183,7 @@ class Authentication:
                 await send({"type": "websocket.close", "code": REVOKED, "reason": CLOSED})
 
     def _user(self, scope: Scope, keys: list[str]) -> User | None:
-        if not self._keys.required:
+        if not self._keys.required and not (keys and self._keys.place_of(keys[0])):
             return LOCAL
         if keys:  # a key takes precedence over a session, even a wrong key
             return self._keys.user(keys[0], self._now())

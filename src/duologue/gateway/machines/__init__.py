@@ -1,1 +1,1 @@
-"""Workers on other machines: they join, are kept, and are shown by machine."""
+"""Workers on other machines: those that join by hand, and those that Ray places."""

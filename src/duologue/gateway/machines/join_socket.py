@@ -12,7 +12,7 @@ from fastapi import APIRouter, WebSocket
 from starlette.websockets import WebSocketDisconnect
 
 from duologue.gateway.auth.keys import User
-from duologue.gateway.machines.join_service import JoinedSession, JoinService
+from duologue.gateway.machines.join_service import JoinService, JoinSession
 from duologue.gateway.machines.joined_transport import Line
 from duologue.gateway.middleware.message_limit import MESSAGE_LIMIT
 from duologue.http.error_responses import refuse
@@ -108,7 +108,7 @@ async def _opening(service: JoinService, socket: WebSocket, kind: type[Message])
 
 
 async def _serve(
-    service: JoinService, socket: WebSocket, line: Line, session: JoinedSession | Refuse, received: int
+    service: JoinService, socket: WebSocket, line: Line, session: JoinSession | Refuse, received: int
 ) -> None:
     """Answer, and relay until the socket closes or the session ends."""
     try:

@@ -82,18 +82,18 @@ class JoinTable:
                 return worker
         return None
 
-    def admit(self, join: Join, user: str, key: str, at: float) -> Admitted | Refuse:
-        """Let a worker in that `join_rules.refused` has nothing against."""
+    def admit(self, join: Join, user: str, key: str, at: float, place: str = "") -> Admitted | Refuse:
+        """Let a worker in that `join_rules.refused` has nothing against. `place`: its name, where it was placed on a cluster."""
         if (known := self.find(join.session, user, key)) is not None:
             return Admitted(known, "resumed")
         if join.received:
             return Refuse(
                 SESSION_UNKNOWN, "The server does not know this session any more: begin a new one.", 0.0
             )
-        name, number = f"{join.machine}/{join.worker}", 1
-        while (other := self._workers.get(_numbered(name, number))) is not None and not _replaced(
-            other, user, key
-        ):
+        name, number = place or f"{join.machine}/{join.worker}", 1
+        while (other := self._workers.get(_numbered(name, number))) is not None:
+            if place or _replaced(other, user, key):
+                break
             number += 1
         if other is None and len(self._workers) >= self._most:
             return Refuse(

@@ -25,13 +25,14 @@ from sqlalchemy.types import UserDefinedType
 
 from duologue.store.schema.batch_tables import batches as batches
 from duologue.store.schema.batch_tables import stored_files as stored_files
+from duologue.store.schema.cluster_tables import gateways as gateways
 from duologue.store.schema.metadata import Number as Number
 from duologue.store.schema.metadata import Plain as Plain
 from duologue.store.schema.metadata import metadata as metadata
 from duologue.store.schema.response_tables import responses as responses
 from duologue.store.schema.usage_tables import usage as usage
 
-HEAD = "0016"
+HEAD = "0017"
 """The revision of this schema. Revisions are four-digit numbers, so that they can be compared as text."""
 
 
@@ -172,6 +173,7 @@ runs = Table(
     Column("waiting", Text, nullable=False),
     Column("error", Text),
     Column("turns", Integer, nullable=False),
+    Column("gateway", Text, nullable=False, server_default=""),
 )
 
 run_log = Table(

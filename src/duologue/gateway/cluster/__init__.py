@@ -1,0 +1,1 @@
+"""This gateway among the others of its database."""

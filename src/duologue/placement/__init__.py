@@ -1,0 +1,1 @@
+"""The process beside the gateway that places workers over a Ray cluster."""

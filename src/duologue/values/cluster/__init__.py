@@ -1,0 +1,1 @@
+"""Several gateways over one database."""

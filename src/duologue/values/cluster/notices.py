@@ -1,0 +1,68 @@
+"""The notices that gateways over one database send each other.
+
+A notice is a hint, never the only copy of anything: it may get lost while a connection is broken, and its readers look into the database
+again then. New kinds are added to `Notice`; a gateway of another version ignores those it does not know.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from duologue.values.runs import ListEvent
+
+
+class RunWatched(Struct, frozen=True, tag="run_watched"):
+    """Somebody follows this run at another gateway: its owner saves it more often, and says so each time."""
+
+    run: str
+
+
+class RunSaved(Struct, frozen=True, tag="run_saved"):
+    """More of this run is stored, up to the event `last`; or its end."""
+
+    run: str
+    last: int = 0
+    ended: bool = False
+
+
+class RunStopped(Struct, frozen=True, tag="run_stopped"):
+    """Its user has stopped this run."""
+
+    run: str
+
+
+class RunSteered(Struct, frozen=True, tag="run_steered"):
+    """A message is stored that steers this run."""
+
+    run: str
+
+
+class ApprovalGiven(Struct, frozen=True, tag="approval_given"):
+    """The answer to a question of this run is stored."""
+
+    run: str
+    approval: str
+
+
+class ListNews(Struct, frozen=True, tag="list_news"):
+    """A change of a user's list of conversations."""
+
+    user: str
+    event: ListEvent
+
+
+class CacheChanged(Struct, frozen=True, tag="cache_changed"):
+    """Rows that gateways keep in memory have changed: `rows` names the table or the part of the server that reads them, `key` the
+    row where it matters."""
+
+    rows: str
+    key: str = ""
+
+
+class NoticesLost(Struct, frozen=True, tag="notices_lost"):
+    """Notices of this gateway got lost: look again at everything that they may have been about."""
+
+
+Notice = (
+    RunWatched | RunSaved | RunStopped | RunSteered | ApprovalGiven | ListNews | CacheChanged | NoticesLost
+)
