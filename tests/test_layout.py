@@ -83,12 +83,14 @@ MAY_IMPORT: dict[str, set[str] | str] = {
     "sessions": TRACED | {"text", "turns", "engines", "resampler", "fair_lane"},
     "worker": TRACED
     | {"linked_socket", "stall_watch", "text", "turns", "engines", "sessions", "wire", "models"},
+    "placement": GROUND | {"telemetry", "threads", "process_limits", "wire"},
+    "storage": SHELL,
     "store": SHELL,
     "decoder": SHELL | {"fair_lane", "process_limits", "landlock"},
     "reply_parsing": GROUND | {"decoder", "text"},
     "media": SHELL | {"resampler", "decoder"},
     "tools": SHELL | {"process_limits", "public_address", "decoder"},
-    "conversations": TRACED | {"fair_lane", "wire", "http", "store", "decoder", "media", "tools"},
+    "conversations": TRACED | {"fair_lane", "wire", "http", "store", "decoder", "media", "storage", "tools"},
     "gateway": TRACED
     | {
         "caller",
@@ -102,6 +104,7 @@ MAY_IMPORT: dict[str, set[str] | str] = {
         "faces",
         "http",
         "models",
+        "storage",
         "store",
         "decoder",
         "media",
@@ -344,6 +347,7 @@ PURE = (
     "sessions/omni/caller_sound.py",
     "sessions/omni/native_reply.py",
     "sessions/omni/units.py",
+    "storage/object_errors.py",
     "worker/state.py",
     "worker/joined/dial_rules.py",
     "worker/joined/gateway_address.py",
@@ -470,6 +474,7 @@ HEAVY: dict[str, tuple[str, ...]] = {
     "sqlalchemy": ("store/",),
     "alembic": ("store/",),
     "mcp": ("tools/",),
+    "obstore": ("storage/object_store.py",),
     "openai": (),
     # The workshop of the bundled model: its weights file is all that the server takes from it.
     "duologue_mini": (),

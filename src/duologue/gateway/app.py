@@ -69,6 +69,7 @@ from duologue.gateway.models.service import ModelService
 from duologue.gateway.presets import preset_routes
 from duologue.gateway.presets.voice_samples import VoiceSamples
 from duologue.gateway.recordings import recording_routes
+from duologue.gateway.recordings.recording_archive import RecordingArchive
 from duologue.gateway.recordings.service import RecordingService
 from duologue.gateway.responses.response_api import response_api
 from duologue.gateway.scheduling.eta import BASES, Estimator
@@ -90,6 +91,7 @@ from duologue.gateway.workers.load_specs import ListCards
 from duologue.http.error_responses import exception_handlers
 from duologue.http.openapi_document import describe_completely, operation_id
 from duologue.stall_watch import watch_loop
+from duologue.storage.opening import RECORDINGS, file_storage, recording_store, stored_file_store
 from duologue.supervisor.link import GatewayRestarts
 from duologue.threads import ThreadLane
 from duologue.tools.ssrf_guard import AddressGuard, AllowList
@@ -157,10 +159,11 @@ class Gateway:
         self.avatars = AvatarLibrary(settings.limits.avatars, LookCatalogue())
         self.speech = SpeechService(self.voice, settings.voice, self.library, work, meter)
         self.video = VideoOffers(settings.video, self.speech, self.avatars)
+        self.storage = file_storage(settings.storage, settings.data)
         clips = settings.data / "clips"
         self.clips = ClipService(self.speech, self.avatars, clips, allowed=self.background_work.allowed)
         self.files = StoredFiles(
-            settings.files, settings.data / "files", limit_mb=settings.limits.blob_mb, now=wall_clock
+            settings.files, stored_file_store(self.storage), limit_mb=settings.limits.blob_mb, now=wall_clock
         )
         self._told_voice = (self.speech.status, self.speech.card)
         fitter = MediaFitter(self.speech, settings.limits.media_budget())
@@ -169,7 +172,9 @@ class Gateway:
         self.apps = AppRegistry(self._abilities, self._models_changed)
         self.voice_packs = VoicePacks(settings, self.voice, probe_hardware)
         self.recordings = RecordingService(
-            settings.recordings, settings.data / "recordings", is_temporary=self._is_temporary
+            settings.recordings,
+            RecordingArchive(settings.data / RECORDINGS, recording_store(self.storage)),
+            is_temporary=self._is_temporary,
         )
         self.call_services = self._call_services(generator)
         self.duplex = duplex_socket.DuplexSessions(self.call_services, most=settings.limits.sockets_per_user)

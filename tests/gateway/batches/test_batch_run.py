@@ -256,7 +256,7 @@ async def test_a_bug_ends_the_batch_and_no_other(place: Place, caplog):
 async def test_an_input_that_is_gone_is_told(place: Place):
     async with place.running():
         file = await stored(place.files, lines(1))
-        place.files.path(file.id).unlink()
+        (await place.files.source(file.id)).unlink()
         batch = StoredBatch(
             "batch_1", "ada", "/v1/chat/completions", file.id, place.clock(), place.clock() + 1000
         )
