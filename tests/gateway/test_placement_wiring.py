@@ -14,7 +14,9 @@ from duologue.config.machines.machine import MachineSettings, RaySettings
 from duologue.config.settings import Tls
 from duologue.errors import StartFailed
 from duologue.gateway import local_ca, placement_wiring
+from duologue.gateway.app import Gateway
 from duologue.gateway.machines.place_environment import join_address
+from duologue.gateway.workers.load_specs import load_specs
 
 
 def test_without_ray_the_server_does_not_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -53,3 +55,18 @@ def test_workers_are_told_the_fingerprint_of_the_servers_authority(tmp_path: Pat
     ).hexdigest()
     assert placement_wiring._fingerprint(settings) == expected
     assert placement_wiring._fingerprint(Settings(data=tmp_path)) == ""
+
+
+def test_a_key_of_a_place_is_a_workers_while_the_place_has_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(placement_wiring, "find_spec", lambda name: True)
+    settings = Settings(engine="scripted", data=tmp_path, pool="ray")
+    gateway = Gateway(settings, load_specs(settings), print)
+    key = gateway.places._keys.issue("worker_0")
+    worker = gateway.keys.user(key)
+    assert worker is not None
+    assert (worker.role, worker.name) == ("worker", "worker_0")
+    assert gateway.joins.placed("worker_0") is None, "nobody waits for it before the place was ordered"
+    gateway.places._keys.revoke("worker_0")
+    assert gateway.keys.user(key) is None

@@ -196,8 +196,7 @@ class Gateway:
         self.requested_models = self.model_service.requested_by(self.keys)
         moved = self.model_service.remembered.moved
         self.life = LifeService(settings, self.pools(), probe_hardware, moved=moved)
-        self.upstreams = UpstreamService(settings, self.pool)
-        self.joins = join_service(self)
+        self.upstreams, self.joins = UpstreamService(settings, self.pool), join_service(self)
         self._settled, self._loads_repeated = anyio.Event(), anyio.Event()
         self.app = self._application()
 
@@ -466,7 +465,7 @@ class Gateway:
                     join=self.membership.joined,
                 )
             )
-            await self.sharing.begin(self, self.service)
+            await self.sharing.begin(self, self.service, tasks)
             self.life.watch_runs(self.service.runs)
             await self.apps.use(self.service.stores.durable.server_settings)
             await self.model_service.remember(self.service.stores.durable.remembered_loads)

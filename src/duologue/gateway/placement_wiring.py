@@ -59,8 +59,9 @@ def placement_routers(
     places: RayPlaces, life: LifeService, keys: Keys, joins: JoinService
 ) -> tuple[APIRouter, ...]:
     """Lets placed workers join, and has a drained node lose its workers by a rolling restart; the routes about nodes."""
-    keys.place_of, joins.placed = places.place_of, places.kept
-    places.move, life.has_room = _mover(life), places.has_room
+    if places.enabled:
+        keys.place_of, joins.placed = places.place_of, places.kept
+        places.move, life.has_room = _mover(life), places.has_room
     return (node_routes.router(places, life.grace),)
 
 

@@ -163,6 +163,8 @@ class Authentication:
             send = _choosing_subprotocol(scope, send)
         await self._keys.refresh()
         user = self._user(scope, keys)
+        if user is None and (keys or read_cookie(scope, self._cookie)) and await self._keys.look_again():
+            user = self._user(scope, keys)
         if user is None and not self._is_open(scope):
             await self._reject(scope, receive, send, keys)
             return
@@ -188,9 +190,7 @@ class Authentication:
                 await send({"type": "websocket.close", "code": REVOKED, "reason": CLOSED})
 
     def _user(self, scope: Scope, keys: list[str]) -> User | None:
-        if keys and (worker := self._keys.placed(keys[0])) is not None:
-            return worker
-        if not self._keys.required:
+        if not self._keys.required and not (keys and self._keys.place_of(keys[0])):
             return LOCAL
         if keys:  # a key takes precedence over a session, even a wrong key
             return self._keys.user(keys[0], self._now())

@@ -1,1 +1,1 @@
-"""Workers on other machines: they join or are placed by Ray, are kept, and are shown by machine."""
+"""Workers on other machines: those that join by hand, and those that Ray places."""

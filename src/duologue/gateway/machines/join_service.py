@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import anyio
@@ -20,11 +21,11 @@ from duologue.config import Settings
 from duologue.errors import NotFound, Problem, Unavailable
 from duologue.gateway.auth.keys import PLACE, User
 from duologue.gateway.machines import join_rules
-from duologue.gateway.machines.join_table import JoinedWorker, JoinTable
+from duologue.gateway.machines.join_table import JoinRow, JoinTable
 from duologue.gateway.machines.joined_keeper import JoinedKeeper
 from duologue.gateway.machines.joined_transport import JoinedTransport
-from duologue.gateway.machines.placed_keeper import PlacedKeeper
 from duologue.gateway.scheduling.pool import Pool
+from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.notifier import Notifier
 from duologue.values.events import Failed
 from duologue.wire.machines.join_protocol import SESSION_UNKNOWN, Join, JoinBulk, Refuse, Welcome
@@ -35,13 +36,14 @@ log = logging.getLogger(__name__)
 JOIN_OFF = "Workers on other machines may not join this server. Set machines.join to true (DUOLOGUE_MACHINES__JOIN=true) and restart it."
 NO_VOICE = "This server has no voice: a voice worker cannot join. Set voice.enabled to true, or install the extra voice."
 BUSY = Refuse("busy", "The server cannot let another worker join just now. It may try again.", 5.0)
-NO_PLACE = Refuse(
-    "no_place", "This server has no such place for a worker, or it is another worker's. It ends the worker."
-)
 VOICE = "voice"
 MOST_ACTS = 1000
 """Entries for the audit log that may wait for it."""
 JOINS_AT_ONCE, JOINS_A_SECOND = 200.0, 2.0
+
+
+def _no_places(place: str) -> None:
+    return None
 
 
 class WatchKey(Protocol):
@@ -63,10 +65,27 @@ class _Act(NamedTuple):
     details: Mapping[str, Any]
 
 
-class JoinedSession:
-    """A session that was let in."""
+class PlacedWorker(Protocol):
+    """Whoever keeps a worker that was placed on a cluster; it is in its pool already."""
 
-    def __init__(self, worker: JoinedWorker, transport: JoinedTransport, keeper: JoinedKeeper) -> None:
+    status: WorkerStatus
+
+    def offer(self, transport: JoinedTransport) -> None:
+        """A process has joined for its place."""
+
+    def reached(self, transport: JoinedTransport, reachable: bool) -> None:
+        """The connection of a session is there again, or broke."""
+
+    def served_as(self, over: Callable[[str], None]) -> None:
+        """`over` is called with the reason when the session that has begun is over."""
+
+
+class JoinSession:
+    """A session that was let in. `keeper`: of its name, or of its place on a cluster."""
+
+    def __init__(
+        self, worker: JoinRow, transport: JoinedTransport, keeper: JoinedKeeper | PlacedWorker
+    ) -> None:
         self.worker, self.transport, self.keeper = worker, transport, keeper
         self.stack = ExitStack()
 
@@ -98,10 +117,10 @@ class JoinService:
         self._addresses = addresses
         self._clock, self._now = clock, now
         self.table = JoinTable(self._settings.workers)
-        self._sessions: dict[str, JoinedSession] = {}
+        self.placed: Callable[[str], PlacedWorker | None] = _no_places
+        """Who keeps the worker of a place on a cluster."""
+        self._sessions: dict[str, JoinSession] = {}
         """By the name of the worker."""
-        self.placed: Callable[[str], PlacedKeeper | None] = lambda place: None
-        """The keeper of a place on a cluster."""
         self._joins = join_rules.Allowance(JOINS_AT_ONCE, JOINS_A_SECOND)
         self.addresses_changed = Notifier()
         """The addresses of the gateways have changed: every worker is told."""
@@ -120,38 +139,43 @@ class JoinService:
 
     # ---- letting in
 
-    def refusal(self, user: User) -> Problem | None:
-        """Why this worker may not join at all."""
+    def refusal(self) -> Problem | None:
+        """Why nobody may join at all."""
         return (
-            None if self._settings.join or user.id.startswith(PLACE) else NotFound(JOIN_OFF, code="join_off")
+            None
+            if self._settings.join or self.placed is not _no_places
+            else NotFound(JOIN_OFF, code="join_off")
         )
 
-    def enter(self, join: Join, user: User) -> JoinedSession | Refuse:
+    def enter(self, join: Join, user: User) -> JoinSession | Refuse:
         """Let a worker in, or let it go on."""
         if (refuse := join_rules.refused(join)) is not None:
             return refuse
-        if user.id != f"{PLACE}{join.placed}" and (join.placed or user.id.startswith(PLACE)):
-            return NO_PLACE
+        placed = self.placed(user.name) if user.id.startswith(PLACE) else None
+        if placed is None and (user.id.startswith(PLACE) or not self._settings.join):
+            return Refuse("join_off", JOIN_OFF)
         pool = self._voice if join.engine == VOICE else self._models
-        if pool is None:
+        if placed is None and pool is None:
             return Refuse("no_voice", NO_VOICE)
-        if join.placed and self.placed(join.placed) is None:
-            return NO_PLACE
         if self.table.find(join.session, user.id, user.key) is None and not self._joins.may(self._clock()):
             return BUSY
-        admitted = self.table.admit(join, user.id, user.key, self._now())
+        name = "" if placed is None else placed.status.worker
+        admitted = self.table.admit(join, user.id, user.key, self._now(), name)
         if isinstance(admitted, Refuse):
             return admitted
         worker = admitted.worker
         if admitted.comes == "resumed":
             return self._sessions[worker.name]
+        if placed is not None:
+            return self._begin_placed(worker, placed, user)
+        assert pool is not None
         try:
             return self._begin(worker, join, user, pool)
         except Unavailable:
             self.table.left(worker, "the server stops")
             return BUSY
 
-    def resume_bulk(self, opening: JoinBulk, user: User) -> JoinedSession | Refuse:
+    def resume_bulk(self, opening: JoinBulk, user: User) -> JoinSession | Refuse:
         """The session of a second socket."""
         worker = self.table.find(opening.session, user.id, user.key)
         if worker is None or worker.name not in self._sessions:
@@ -160,7 +184,7 @@ class JoinService:
             )
         return self._sessions[worker.name]
 
-    def welcome(self, session: JoinedSession, received: int) -> Welcome:
+    def welcome(self, session: JoinSession, received: int) -> Welcome:
         """The answer to a worker that is let in; `received`: the last frame of this line."""
         return Welcome(
             protocol=session.worker.protocol,
@@ -175,17 +199,12 @@ class JoinService:
         """Where workers reach the gateways of this database."""
         return self._addresses()
 
-    def _begin(self, worker: JoinedWorker, join: Join, user: User, pool: Pool) -> JoinedSession:
+    def _begin(self, worker: JoinRow, join: Join, user: User, pool: Pool) -> JoinSession:
         """A new session of a name, with the keeper of that name if there is one. Raises Unavailable while the pool does not run."""
         before = self._sessions.get(worker.name)
-        placed = self.placed(join.placed) if join.placed else None
         spec = LoadSpec(worker.name, join.engine, join.model, device=join.device[:40], task=join.task)
-        if placed is not None:
-            keeper: JoinedKeeper = placed
-            placed.served_as(lambda why: self._over(worker.name, keeper, why))
-        elif before is not None and _is_same(before.keeper.load_spec, spec):
-            keeper = before.keeper
-        else:
+        keeper = None if before is None else before.keeper
+        if not isinstance(keeper, JoinedKeeper) or not _is_same(keeper.load_spec, spec):
             if before is not None:
                 self._drop(before, "another process of it has joined, with another model")
             keeper = JoinedKeeper(
@@ -195,16 +214,26 @@ class JoinService:
                 lease_s=self._settings.lease_s,
                 clock=self._clock,
                 stall_limit=self._stall_limit,
-                over=lambda why: self._over(worker.name, keeper, why),
+                over=lambda why: self._over(worker.name, joined, why),
             )
+            joined = keeper
             pool.admit(keeper)
+        return self._started(worker, keeper, user)
+
+    def _begin_placed(self, worker: JoinRow, keeper: PlacedWorker, user: User) -> JoinSession:
+        """A new session of a place: its process was started again."""
+        keeper.status.machine = worker.machine
+        session = self._started(worker, keeper, user)
+        keeper.served_as(partial(self._gone_from_place, session))
+        return session
+
+    def _started(self, worker: JoinRow, keeper: JoinedKeeper | PlacedWorker, user: User) -> JoinSession:
         transport = JoinedTransport(worker.name, self._settings.lease_s, self._clock)
-        session = JoinedSession(worker, transport, keeper)
+        session = JoinSession(worker, transport, keeper)
         transport.on_reach = lambda reachable: self._reached(session, reachable)
-        if before is not None:
+        if (before := self._sessions.get(worker.name)) is not None:
             before.stack.close()
-        if placed is None:  # whose key is not stored, and ends with its place
-            session.stack.enter_context(self._watched(user.id, user.key, lambda: self._revoked(session)))
+        session.stack.enter_context(self._watched(user.id, user.key, lambda: self._revoked(session)))
         self._sessions[worker.name] = session
         keeper.offer(transport)
         details = {
@@ -219,7 +248,7 @@ class JoinService:
 
     # ---- coming and going
 
-    def _reached(self, session: JoinedSession, reachable: bool) -> None:
+    def _reached(self, session: JoinSession, reachable: bool) -> None:
         """The connection of a session is there, or broke."""
         if reachable:
             self.table.reached(session.worker, self._now())
@@ -227,11 +256,10 @@ class JoinService:
             self.table.lost_sight(session.worker, self._now())
         session.keeper.reached(session.transport, reachable)
 
-    def _revoked(self, session: JoinedSession) -> None:
+    def _revoked(self, session: JoinSession) -> None:
         """The key of this session may not be used any more."""
         session.transport.end("its key was revoked")
-        if self._sessions.get(session.worker.name) is session:
-            self._drop(session, "its key was revoked")
+        self._drop(session, "its key was revoked")
 
     def _over(self, name: str, keeper: JoinedKeeper, why: str) -> None:
         """A keeper has ended: the worker is gone."""
@@ -239,12 +267,11 @@ class JoinService:
         if session is not None and session.keeper is keeper:
             self._drop(session, why)
 
-    def _drop(self, session: JoinedSession, why: str) -> None:
+    def _drop(self, session: JoinSession, why: str) -> None:
         """Forget a worker, and take it out of its pool."""
+        if not self._forget(session, why):
+            return
         name = session.worker.name
-        del self._sessions[name]
-        session.stack.close()
-        self.table.left(session.worker, why)
         for pool in self._pools():
             if pool.workers.get(name) is session.keeper.status:
                 pool.drop(
@@ -255,9 +282,21 @@ class JoinService:
                         503,
                     ),
                 )
-        worker = session.worker
+
+    def _gone_from_place(self, session: JoinSession, why: str) -> None:
+        self._forget(session, why)
+
+    def _forget(self, session: JoinSession, why: str) -> bool:
+        """Forget a session that is over. False: it was, or another one has taken its place."""
+        worker, name = session.worker, session.worker.name
+        if self._sessions.get(name) is not session:
+            return False
+        del self._sessions[name]
+        session.stack.close()
+        self.table.left(worker, why)
         self._record("worker.lost", name, User(worker.user, "worker", "", worker.key), {"reason": why})
         log.info("worker %s has gone: %s", name, why)
+        return True
 
     def _pools(self) -> list[Pool]:
         return [self._models, *([] if self._voice is None else [self._voice])]

@@ -12,7 +12,7 @@ from fastapi import APIRouter, WebSocket
 from starlette.websockets import WebSocketDisconnect
 
 from duologue.gateway.auth.keys import User
-from duologue.gateway.machines.join_service import JoinedSession, JoinService
+from duologue.gateway.machines.join_service import JoinService, JoinSession
 from duologue.gateway.machines.joined_transport import Line
 from duologue.gateway.middleware.message_limit import MESSAGE_LIMIT
 from duologue.http.error_responses import refuse
@@ -87,7 +87,7 @@ def _user(socket: WebSocket) -> User:
 
 async def _opening(service: JoinService, socket: WebSocket, kind: type[Message]) -> Message | None:
     """The first message; None if the socket was refused or said nothing of use, and is closed."""
-    if (problem := service.refusal(_user(socket))) is not None:
+    if (problem := service.refusal()) is not None:
         await refuse(socket.scope, socket.receive, socket.send, problem)
         return None
     _limit(socket, OPENING_BYTES)
@@ -108,7 +108,7 @@ async def _opening(service: JoinService, socket: WebSocket, kind: type[Message])
 
 
 async def _serve(
-    service: JoinService, socket: WebSocket, line: Line, session: JoinedSession | Refuse, received: int
+    service: JoinService, socket: WebSocket, line: Line, session: JoinSession | Refuse, received: int
 ) -> None:
     """Answer, and relay until the socket closes or the session ends."""
     try:

@@ -61,6 +61,8 @@ class RayPlaces:
         command: Sequence[str] = COMMAND,
     ) -> None:
         self._settings = settings
+        self.enabled = settings.pool == "ray"
+        """Whether there are places at all."""
         self._clock = clock
         self._fingerprint = fingerprint
         ray = settings.ray
@@ -80,7 +82,7 @@ class RayPlaces:
     async def run(self, *, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Run the placement process until cancelled; all places end with it."""
         task_status.started()
-        if self._settings.pool != "ray":
+        if not self.enabled:
             return
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._move_from_drained)
@@ -90,7 +92,7 @@ class RayPlaces:
         self, load_spec: LoadSpec, listener: Listener, stall_limit: float | None
     ) -> PlacedKeeper | None:
         """The keeper of a worker; None for one that runs on this machine."""
-        if self._settings.pool != "ray" or not is_placed(load_spec):
+        if not self.enabled or not is_placed(load_spec):
             return None
         keeper = self._keepers[load_spec.worker] = PlacedKeeper(
             load_spec,
