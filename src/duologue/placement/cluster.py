@@ -33,7 +33,7 @@ class OutOfReach(Exception):
     """What keeps the worker does not answer: its node or its actor is lost, or the network was for a moment. Says why."""
 
 
-class PlacedWorker(Protocol):
+class ClusterWorker(Protocol):
     """A worker that the cluster places, and starts again wherever there is room until it is removed."""
 
     async def arrived(self) -> Arrival:
@@ -52,7 +52,7 @@ class Cluster(Protocol):
     async def connect(self) -> Connected:
         """Connect, or start a cluster on this machine. Raises ClusterProblem."""
 
-    def place(self, place: Place) -> PlacedWorker:
+    def place(self, place: Place) -> ClusterWorker:
         """Ask for a place. Does not wait."""
 
     async def drain(self, node: str, seconds: float) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import anyio
 
-from duologue.placement.cluster import Arrival, ClusterProblem, OutOfReach, PlacedWorker
+from duologue.placement.cluster import Arrival, ClusterProblem, ClusterWorker, OutOfReach
 from duologue.wire.machines.placement_protocol import PlaceNews, Trouble
 
 log = logging.getLogger(__name__)
@@ -18,7 +18,7 @@ AGAIN = 5.0
 """Seconds after which a cluster is asked again that could not start a worker."""
 
 
-async def watch(name: str, worker: PlacedWorker, say: Callable[[PlaceNews | Trouble], None]) -> None:
+async def watch(name: str, worker: ClusterWorker, say: Callable[[PlaceNews | Trouble], None]) -> None:
     """Tell the news of a place until cancelled."""
     here: Arrival | None = None
     while True:
@@ -28,7 +28,7 @@ async def watch(name: str, worker: PlacedWorker, say: Callable[[PlaceNews | Trou
         say(await _end(name, worker, here))
 
 
-async def _arrival(name: str, worker: PlacedWorker, say: Callable[[PlaceNews | Trouble], None]) -> Arrival:
+async def _arrival(name: str, worker: ClusterWorker, say: Callable[[PlaceNews | Trouble], None]) -> Arrival:
     while True:
         try:
             return await worker.arrived()
@@ -38,7 +38,7 @@ async def _arrival(name: str, worker: PlacedWorker, say: Callable[[PlaceNews | T
             await anyio.sleep(AGAIN)
 
 
-async def _end(name: str, worker: PlacedWorker, here: Arrival) -> PlaceNews:
+async def _end(name: str, worker: ClusterWorker, here: Arrival) -> PlaceNews:
     """How this process ended, or why it is lost."""
     while True:
         try:

@@ -15,7 +15,7 @@ import msgspec
 
 from duologue.notifier import Notifier
 from duologue.placement import place_watch
-from duologue.placement.cluster import Cluster, ClusterProblem, PlacedWorker
+from duologue.placement.cluster import Cluster, ClusterProblem, ClusterWorker
 from duologue.wire.machines.placement_protocol import (
     ClusterNews,
     DrainNode,
@@ -40,7 +40,7 @@ MOST_PLACES = 10_000
 class _Held:
     """A place: its worker in the cluster, and the task that follows it."""
 
-    def __init__(self, worker: PlacedWorker) -> None:
+    def __init__(self, worker: ClusterWorker) -> None:
         self.worker = worker
         self.following = anyio.CancelScope()
         self.last: PlaceNews | None = None
