@@ -1,6 +1,6 @@
 """A joined worker's line to one gateway: dials, serves what comes, and dials again, as `DialRules` decide.
 
-Owns the session: two linked sockets, the `GatewayConnection` around them, and their leases, which end with the session. `JoinedWorker` has one
+Owns the session: two linked sockets, the `GatewayConnection` around them, and their leases, which end with the session. `JoiningWorker` has one
 line for each gateway.
 """
 

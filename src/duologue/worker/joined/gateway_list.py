@@ -1,7 +1,7 @@
 """Which gateways a joined worker dials: the one it was given, and all that those it has joined name. Pure.
 
 A gateway that no other one names any more is left once it is out of reach; the one that a person named is dialled for ever.
-`JoinedWorker` asks whenever something changes.
+`JoiningWorker` asks whenever something changes.
 """
 
 from __future__ import annotations

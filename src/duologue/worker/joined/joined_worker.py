@@ -45,7 +45,7 @@ LAST_WORDS = 2.0
 """Seconds in which the end of work that lost its device must have been written."""
 
 
-class JoinedWorker:
+class JoiningWorker:
     """The worker and its lines. `run` returns the exit code of its process."""
 
     def __init__(self, spec: JoinSpec, traceparent: str = "") -> None:
@@ -254,7 +254,7 @@ async def _ended_by_signals(stop: Callable[[], None]) -> AsyncIterator[None]:
 
 
 async def _run(spec: JoinSpec, traceparent: str) -> int:
-    joined = JoinedWorker(spec, traceparent)
+    joined = JoiningWorker(spec, traceparent)
     async with _ended_by_signals(joined.stop), anyio.create_task_group() as tasks:
         tasks.start_soon(end_with_parent)
         code = await joined.run()
