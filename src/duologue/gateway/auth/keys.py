@@ -33,6 +33,14 @@ HOW_TO_MAKE_A_KEY = (
 )
 SHORTEST_KEY = 20
 """Characters of a key in the settings that nobody guesses."""
+WORKER = "worker"
+"""The role of keys with which workers on other machines join."""
+PLACE = "place "
+"""How the users of keys begin that open `/join` for a place on a cluster."""
+ONLY_JOINS = (
+    "This is the key of a worker on another machine, with which it joins, and nothing else can be done. For people and programs make a key "
+    "of their own: `duologue key add NAME`."
+)
 FRESH_SECONDS = 0.9
 """The maximum age of the register: keys that the command adds or revokes take effect within a second."""
 NOTED_SECONDS = 60
@@ -88,6 +96,8 @@ class Keys:
         self._used: dict[str, int] = {}
         self._seen: dict[bytes, Seen] = {}
         self._noted_at = float("-inf")
+        self.place_of: Callable[[str], str | None] = lambda key: None
+        """The place on a cluster that a key opens `/join` for; such keys are in no database, and end with their place."""
 
     @property
     def required(self) -> bool:
@@ -150,6 +160,8 @@ class Keys:
 
     def user(self, candidate: str, now: int = 0) -> User | None:
         """The user of a key; None for a wrong one and one that has expired. `now` (ms) is recorded as its last use; 0: not recorded."""
+        if (place := self.place_of(candidate)) is not None:
+            return User(PLACE + place, WORKER, place, PLACE + place)
         if self._digest is not None and hmac.compare_digest(self._hash(candidate), self._digest):
             local = self.account(LOCAL.id)
             return local and local._replace(key=caller.KEY_OF_SETTINGS)
@@ -197,6 +209,8 @@ class Keys:
 
     def accepts(self, user: str, key: str) -> bool:
         """Whether work that this user began with the key of this id may go on; "" is a login, or a server without keys."""
+        if user.startswith(PLACE):
+            return True  # whoever made the place ends what its key began
         if self.required and self.role(user) is None:
             return False
         if not self.required or key in ("", caller.KEY_OF_SETTINGS):

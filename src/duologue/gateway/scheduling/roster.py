@@ -116,8 +116,14 @@ class Roster(ABC):
         return keeper.status
 
     async def remove(self, name: str, failure: Failed | None = None) -> None:
+        """As `drop`. Returns when the worker's process has ended. Raises KeyError."""
+        keeper = self.drop(name, failure)
+        if self._tasks is not None:
+            await keeper.wait_ended()
+
+    def drop(self, name: str, failure: Failed | None = None) -> Keeper:
         """Remove a worker: requests that wait for its model alone are refused, running ones end, both with `failure` or `model_unloaded`.
-        Returns when its process has ended. Raises KeyError."""
+        Its process ends soon. Raises KeyError."""
         status, keeper = self.workers.pop(name), self._keepers.pop(name)
         failure = failure or Failed("model_unloaded", _removed_message(status), 503)
         refused = self.scheduler.worker_removed(name, self._clock(), failure.message, failure.code)
@@ -125,8 +131,7 @@ class Roster(ABC):
         self.tuning.keep({status.queue for status in self.workers.values()})
         keeper.remove(failure)
         self._publish()
-        if self._tasks is not None:
-            await keeper.wait_ended()
+        return keeper
 
     def prefer(self, model: str) -> None:
         """Make a model the default, as long as it has a worker; otherwise, and with "", it is the first of the settings."""
