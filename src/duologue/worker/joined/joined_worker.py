@@ -25,12 +25,12 @@ from duologue.sessions.speech.speech_task import SendEvent
 from duologue.tracing import spans
 from duologue.values.call_events import CallSetup
 from duologue.wire.machines.join_protocol import OLDEST_PROTOCOL, Join
-from duologue.wire.worker_protocol import PROTOCOL, Begin, Open
+from duologue.wire.worker_protocol import PROTOCOL, Begin, Dismiss, Open
 from duologue.worker import traced_work
 from duologue.worker.app import DEVICE_LOST, SPANS_SECONDS, Worker, die_with_parent, end_with_parent
 from duologue.worker.connection import Emit, GatewayConnection
 from duologue.worker.inbox import ControlInbox
-from duologue.worker.joined.exit_codes import LOAD_FAILED, NOT_LET_IN
+from duologue.worker.joined.exit_codes import DISMISSED, LOAD_FAILED, NOT_LET_IN, RESTART
 from duologue.worker.joined.gateway_address import parse_gateway
 from duologue.worker.joined.gateway_line import GatewayLine
 from duologue.worker.joined.gateway_list import GatewayList
@@ -188,7 +188,7 @@ class JoiningWorker:
             async with self._turns.turn(line, opening.lease, EVERY if native else opening.slot):
                 await self.worker.run_session(opening, inbox, send)
 
-        connection = self.worker.connect(self._end_without_device, generate, run_session)
+        connection = self.worker.connect(self._end_without_device, generate, run_session, self._be_dismissed)
         self._turns.joined(line, connection.tell_elsewhere)
         return connection
 
@@ -218,6 +218,11 @@ class JoiningWorker:
     def _slots(self) -> int:
         card = self.worker.status.card
         return card.slots if card is not None else 0
+
+    def _be_dismissed(self, dismiss: Dismiss) -> None:
+        """End the process: for an admin's restart, or for good. What runs for that gateway is over; what runs for others may end."""
+        log.info("an admin %s this worker", "restarts" if dismiss.restart else "removed")
+        self.stop(RESTART if dismiss.restart else DISMISSED)
 
     def _end_without_device(self, lost: DeviceLost) -> None:
         """End the process soon, as `Worker` does at once: the end of its work must be written first."""
