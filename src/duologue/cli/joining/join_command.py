@@ -6,6 +6,7 @@ of its own (`joined_process.py`), which dies with this one.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import signal
 import socket
@@ -18,7 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from duologue import telemetry
-from duologue.cli.joining.fetched_model import FetchedModel, fetch_model
+from duologue.cli.joining.fetched_model import FOLDER, FetchedModel, fetch_model
 from duologue.cli.joining.joined_process import JoinedProcess
 from duologue.cli.progress import watch_on
 from duologue.config import Settings, load
@@ -166,7 +167,8 @@ def as_offered(spec: LoadSpec, served: FetchedModel, data: Path) -> LoadSpec:
     own = {name: value for name, value in spec.options.items() if value is not None}
     template = ""
     if offer.template:
-        file = data / "models" / "by-hash" / f"{offer.name.replace('/', '_')}.jinja"
+        digest = hashlib.sha256(offer.template.encode()).hexdigest()
+        file = data / "models" / FOLDER / f"{digest}.jinja"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(offer.template, "utf-8")
         template = str(file)

@@ -41,6 +41,8 @@ from duologue.worker.voice import VOICE
 
 log = logging.getLogger(__name__)
 
+REFUSED_SECONDS = 60.0
+"""Seconds until a gateway is dialled again that did not let this worker in, while others have."""
 LAST_WORDS = 2.0
 """Seconds in which the end of work that lost its device must have been written."""
 
@@ -136,14 +138,15 @@ class JoiningWorker:
             parsed = parse_gateway(address, insecure_http=self._spec.insecure_http)
         except Problem as problem:
             log.error("a gateway names %s, which is not dialled: %s", address, problem.message)
+            self._list.never(address)
             return
         line = GatewayLine(next(self._numbers), parsed, self._spec.key, self._spec.fingerprints, self)
         self._lines[address] = line
         with anyio.CancelScope() as self._scopes[address]:
             try:
-                if (reason := await line.run()) is not None:
-                    self._refused(address, reason)
-                    await anyio.sleep_forever()
+                while True:
+                    self._refused(address, await line.run())
+                    await anyio.sleep(REFUSED_SECONDS)
             finally:
                 del self._lines[address], self._scopes[address]
                 self._list.left(address)
