@@ -33,6 +33,7 @@ COMMANDS = (
     "joining/join_flags",
     "keys",
     "life/flags",
+    "joining/machines",
     "models",
     "voice",
     "usage/key_commands",

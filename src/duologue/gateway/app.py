@@ -192,8 +192,7 @@ class Gateway:
         self.requested_models = self.model_service.requested_by(self.keys)
         moved = self.model_service.remembered.moved
         self.life = LifeService(settings, self.pools(), probe_hardware, moved=moved)
-        self.upstreams = UpstreamService(settings, self.pool)
-        self.joins = join_service(self)
+        self.upstreams, self.joins = UpstreamService(settings, self.pool), join_service(self)
         self._settled, self._loads_repeated = anyio.Event(), anyio.Event()
         self.service: Service | None = None
         self.tls: ssl.SSLContext | None = None

@@ -21,7 +21,7 @@ from duologue.config import Settings
 from duologue.errors import NotFound, Problem, Unavailable
 from duologue.gateway.auth.keys import PLACE, User
 from duologue.gateway.machines import join_rules
-from duologue.gateway.machines.join_table import JoinedWorker, JoinTable
+from duologue.gateway.machines.join_table import JoinRow, JoinTable
 from duologue.gateway.machines.joined_keeper import JoinedKeeper
 from duologue.gateway.machines.joined_transport import JoinedTransport
 from duologue.gateway.scheduling.pool import Pool
@@ -84,7 +84,7 @@ class JoinSession:
     """A session that was let in. `keeper`: of its name, or of its place on a cluster."""
 
     def __init__(
-        self, worker: JoinedWorker, transport: JoinedTransport, keeper: JoinedKeeper | PlacedWorker
+        self, worker: JoinRow, transport: JoinedTransport, keeper: JoinedKeeper | PlacedWorker
     ) -> None:
         self.worker, self.transport, self.keeper = worker, transport, keeper
         self.stack = ExitStack()
@@ -198,7 +198,7 @@ class JoinService:
         """Where workers reach the gateways of this database."""
         return self._addresses()
 
-    def _begin(self, worker: JoinedWorker, join: Join, user: User, pool: Pool) -> JoinSession:
+    def _begin(self, worker: JoinRow, join: Join, user: User, pool: Pool) -> JoinSession:
         """A new session of a name, with the keeper of that name if there is one. Raises Unavailable while the pool does not run."""
         before = self._sessions.get(worker.name)
         spec = LoadSpec(worker.name, join.engine, join.model, device=join.device[:40], task=join.task)
@@ -219,14 +219,14 @@ class JoinService:
             pool.admit(keeper)
         return self._started(worker, keeper, user)
 
-    def _begin_placed(self, worker: JoinedWorker, keeper: PlacedWorker, user: User) -> JoinSession:
+    def _begin_placed(self, worker: JoinRow, keeper: PlacedWorker, user: User) -> JoinSession:
         """A new session of a place: its process was started again."""
         keeper.status.machine = worker.machine
         session = self._started(worker, keeper, user)
         keeper.served_as(partial(self._gone_from_place, session))
         return session
 
-    def _started(self, worker: JoinedWorker, keeper: JoinedKeeper | PlacedWorker, user: User) -> JoinSession:
+    def _started(self, worker: JoinRow, keeper: JoinedKeeper | PlacedWorker, user: User) -> JoinSession:
         transport = JoinedTransport(worker.name, self._settings.lease_s, self._clock)
         session = JoinSession(worker, transport, keeper)
         transport.on_reach = lambda reachable: self._reached(session, reachable)

@@ -28,7 +28,7 @@ GONE = 64
 WorkerReach = Literal["joined", "unreachable", "gone"]
 
 
-class JoinedWorker(Struct):
+class JoinRow(Struct):
     """A worker of another machine. Times in seconds since 1970."""
 
     name: str
@@ -55,7 +55,7 @@ class Admitted(NamedTuple):
     """A worker is let in. `comes`: with a name of its own ("new"), in the place of a lost process ("again"), or with the session that it
     had ("resumed")."""
 
-    worker: JoinedWorker
+    worker: JoinRow
     comes: Literal["new", "again", "resumed"]
 
 
@@ -64,10 +64,10 @@ class JoinTable:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._workers: dict[str, JoinedWorker] = {}
-        self._gone: OrderedDict[str, JoinedWorker] = OrderedDict()
+        self._workers: dict[str, JoinRow] = {}
+        self._gone: OrderedDict[str, JoinRow] = OrderedDict()
 
-    def __iter__(self) -> Iterator[JoinedWorker]:
+    def __iter__(self) -> Iterator[JoinRow]:
         """Those that have joined, then those that have gone, the latest last."""
         yield from self._workers.values()
         yield from self._gone.values()
@@ -75,7 +75,7 @@ class JoinTable:
     def __len__(self) -> int:
         return len(self._workers)
 
-    def find(self, session: str, user: str, key: str) -> JoinedWorker | None:
+    def find(self, session: str, user: str, key: str) -> JoinRow | None:
         """The worker of a session, for the key that began it alone."""
         for worker in self._workers.values():
             if worker.session == session and (worker.user, worker.key) == (user, key):
@@ -106,16 +106,16 @@ class JoinTable:
         self._gone.pop(worker.name, None)
         return Admitted(worker, "new" if other is None else "again")
 
-    def reached(self, worker: JoinedWorker, at: float) -> None:
+    def reached(self, worker: JoinRow, at: float) -> None:
         """Its connection is there."""
         worker.reach, worker.seen = "joined", at
 
-    def lost_sight(self, worker: JoinedWorker, at: float) -> None:
+    def lost_sight(self, worker: JoinRow, at: float) -> None:
         """Its connection is broken."""
         if worker.reach == "joined":
             worker.reach, worker.seen = "unreachable", at
 
-    def left(self, worker: JoinedWorker, why: str) -> None:
+    def left(self, worker: JoinRow, why: str) -> None:
         """A worker has gone; its name is free, unless another process of it has it already."""
         worker.reach, worker.ended = "gone", why
         if self._workers.get(worker.name) is not worker:
@@ -127,7 +127,7 @@ class JoinTable:
             self._gone.popitem(last=False)
 
 
-def _replaced(worker: JoinedWorker, user: str, key: str) -> bool:
+def _replaced(worker: JoinRow, user: str, key: str) -> bool:
     """Whether a new process takes the place of this one."""
     return worker.reach != "joined" and (worker.user, worker.key) == (user, key)
 
@@ -136,9 +136,9 @@ def _numbered(name: str, number: int) -> str:
     return name if number == 1 else f"{name}.{number}"
 
 
-def _row(join: Join, name: str, user: str, key: str, at: float) -> JoinedWorker:
+def _row(join: Join, name: str, user: str, key: str, at: float) -> JoinRow:
     protocol = agreed(join.oldest, join.newest, OLDEST_PROTOCOL, PROTOCOL)
-    return JoinedWorker(
+    return JoinRow(
         name=name,
         machine=join.machine,
         worker=join.worker,

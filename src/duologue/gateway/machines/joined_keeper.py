@@ -53,6 +53,7 @@ class JoinedKeeper:
             load_spec.device,
             task=load_spec.task,
             machine=machine,
+            joined=bool(machine),
             added=True,
         )
         self.connection: WorkerConnection | None = None

@@ -19,7 +19,7 @@ from msgspec import to_builtins
 from duologue import __version__
 from duologue.gateway.auth.middleware import admin
 from duologue.gateway.machines.join_service import JoinService
-from duologue.gateway.machines.join_table import JoinedWorker
+from duologue.gateway.machines.join_table import JoinRow
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.wire.machines.join_protocol import OLDEST_PROTOCOL
@@ -66,7 +66,7 @@ def _other_machines(service: JoinService, pools: Sequence[Pool]) -> list[dict[st
     return [found[name] for name in sorted(found)]
 
 
-def _joined(worker: JoinedWorker, service: JoinService, pools: Sequence[Pool]) -> dict[str, Any]:
+def _joined(worker: JoinRow, service: JoinService, pools: Sequence[Pool]) -> dict[str, Any]:
     told: dict[str, Any] = {
         "reach": worker.reach,
         "version": worker.version,

@@ -85,7 +85,11 @@ class Roster(ABC):
         number = next(number for number in self._numbers if f"worker_{number}" not in self.workers)
         load_spec = msgspec.structs.replace(load_spec, worker=f"worker_{number}")
         for other in self._keepers.values():
-            if other.load_spec.model == load_spec.model and other.load_spec.engine == load_spec.engine:
+            if (
+                other.load_spec.model == load_spec.model
+                and other.load_spec.engine == load_spec.engine
+                and not other.status.joined
+            ):
                 load_spec = alike(load_spec, other.load_spec)
         # Ports of removed workers are used again; a worker that finds its port taken tries the next one.
         keeper = self._enrol(load_spec, self._port + number % process.PORTS_TRIED)
@@ -222,6 +226,8 @@ class Roster(ABC):
         """Start another worker that loads the same as this one and stands for it: as much part of the settings, or loaded by a request.
         Returns when it is ready. Raises KeyError, and Unavailable when it failed; it is removed then."""
         old = self.workers[name]
+        if old.joined:
+            raise Unavailable(f"The worker {name} is on another machine. Start another one there.")
         new = self.add(self._keepers[name].load_spec)
         new.added, new.by_request, new.note = old.added, old.by_request, note
         try:
@@ -270,8 +276,8 @@ class Roster(ABC):
         return self._keepers[name].load_spec
 
     def load_specs(self) -> list[LoadSpec]:
-        """What each worker loads, the default model's first."""
-        return [self._keepers[name].load_spec for name in self.workers]
+        """What each worker loads whose files are this server's, the default model's first."""
+        return [self._keepers[name].load_spec for name, status in self.workers.items() if not status.joined]
 
     def _enrol(self, load_spec: LoadSpec, port: int) -> Keeper:
         """Take in a worker of this machine."""

@@ -59,6 +59,8 @@ class WorkerStatus(Struct):
     """What its model is for, as far as that was known before it was loaded."""
     machine: str = ""
     """The name of the machine it has joined from; empty for one of this machine."""
+    joined: bool = False
+    """Whether it has joined from its machine by hand: nobody here can start another one like it."""
     unreachable_since: float | None = None
     """Since when its connection is broken, on the pool's clock; None while it is not."""
 
