@@ -463,7 +463,7 @@ class Gateway:
                     join=self.membership.joined,
                 )
             )
-            await self.sharing.begin(self, self.service)
+            await self.sharing.begin(self, self.service, tasks)
             self.life.watch_runs(self.service.runs)
             await self.apps.use(self.service.stores.durable.server_settings)
             await self.model_service.remember(self.service.stores.durable.remembered_loads)
