@@ -463,6 +463,7 @@ class Gateway:
             )
             await self.sharing.begin(self, self.service)
             self.life.watch_runs(self.service.runs)
+            self.keys.shared = self.membership.link.shared
             await self.apps.use(self.service.stores.durable.server_settings)
             await self.model_service.remember(self.service.stores.durable.remembered_loads)
             await tasks.start(self.recordings.run, self.service.stores.durable.recordings)

@@ -35,6 +35,8 @@ SHORTEST_KEY = 20
 """Characters of a key in the settings that nobody guesses."""
 FRESH_SECONDS = 0.9
 """The maximum age of the register: keys that the command adds or revokes take effect within a second."""
+AGAIN_SECONDS = 0.05
+"""The same where other gateways have the same database, for a key or login that is not known: it may have been made there just now."""
 NOTED_SECONDS = 60
 """How often the last uses of keys are written to the database."""
 
@@ -84,6 +86,8 @@ class Keys:
         self._register: Register | None = None
         self._read_at = 0.0
         self._changed = False
+        self.shared = False
+        """Whether other gateways have the same database."""
         self._reading: anyio.Event | None = None
         self._used: dict[str, int] = {}
         self._seen: dict[bytes, Seen] = {}
@@ -144,6 +148,12 @@ class Keys:
             self._read_at = read_at
             if self._clock() - self._noted_at >= NOTED_SECONDS:
                 await self.note_used()
+
+    async def look_again(self) -> None:
+        """Someone has a key or login that is not known here. Read the register again if another gateway may have added it."""
+        if self.shared and self._clock() - self._read_at >= AGAIN_SECONDS:
+            self._changed = True
+            await self.refresh()
 
     def _is_old(self) -> bool:
         return self._changed or self._clock() - self._read_at >= FRESH_SECONDS
