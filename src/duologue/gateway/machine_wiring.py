@@ -13,8 +13,9 @@ from duologue.gateway.audit.audit_log import Actor
 from duologue.gateway.auth.background_work import BackgroundWork
 from duologue.gateway.auth.keys import User
 from duologue.gateway.life.service import LifeService
-from duologue.gateway.machines import join_socket, machine_routes
+from duologue.gateway.machines import join_socket, machine_routes, offer_routes
 from duologue.gateway.machines.join_service import JoinService
+from duologue.gateway.machines.model_offers import ModelOffers
 from duologue.gateway.machines.ray_places import RayPlaces
 from duologue.gateway.placement_wiring import placement_routers
 from duologue.gateway.placement_wiring import ray_places as ray_places
@@ -64,6 +65,7 @@ def machine_routers(parts: MachineParts, joins: JoinService) -> tuple[APIRouter,
     settings = parts.settings.machines
     return (
         join_socket.router(joins),
+        offer_routes.router(joins, ModelOffers(parts.pool, parts.settings.data / "models")),
         machine_routes.router(joins, pools, join=settings.join, lease_s=settings.lease_s),
         *placement_routers(parts.places, parts.life, parts.accounts.keys, joins),
     )
