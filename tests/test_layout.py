@@ -255,7 +255,7 @@ INSIDE: dict[str, dict[str, set[str]]] = {
         },
         "accounts": {"", "schema"},
         "batches": {"", "schema"},
-        "backup": {"", "schema"},
+        "backup": {"", "accounts", "cluster", "schema", "search"},
         "cluster": {"", "schema"},
         "faces": {"", "schema"},
         "responses": {"", "schema"},

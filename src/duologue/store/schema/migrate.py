@@ -35,6 +35,7 @@ async def bring_up(
     """Bring `database` to the version `head`. `copies`: where a SQLite file is copied to before it is migrated. Raises
     StartFailed when the database is newer, or not a database of Duologue."""
     async with database.writing() as connection:
+        await _alone(connection)
         version = await version_of(connection)
         if version is None:
             try:
@@ -58,11 +59,50 @@ async def bring_up(
         )
     if database.file is None:
         async with database.writing() as connection:
+            await _alone(connection)
+            if await version_of(connection) == head:
+                return  # another gateway that started at the same time was faster
+            await _refuse_under_others(connection, version, head, database.place)
             await connection.run_sync(_upgrade, head)
         return
     if copies is not None:
         await _copy(database, copies, f"duologue-{version}-{_stamp(now())}.db")
     await _migrate_file(database.file, head)
+
+
+async def _alone(connection: AsyncConnection) -> None:
+    """Wait until no other gateway makes or migrates the tables, and keep the others waiting until the transaction ends."""
+    if connection.dialect.name == "postgresql":
+        await connection.execute(
+            text("SELECT pg_advisory_xact_lock(hashtext('duologue tables ' || current_schema()))")
+        )
+
+
+async def _refuse_under_others(connection: AsyncConnection, version: str, head: str, place: str) -> None:
+    """Raises StartFailed where a migration to come changes what older gateways that run now still use."""
+    contracting = contracting_between(version, head)
+    if not contracting or (await connection.execute(text("SELECT to_regclass('gateways')"))).scalar() is None:
+        return
+    living = await connection.scalar(
+        text(
+            "SELECT count(*) FROM gateways WHERE lease_until >= CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)"
+        )
+    )
+    if living:
+        raise StartFailed(
+            f"{place} has {living} older gateways that are running, and this version changes tables that they use (revision "
+            f"{contracting[0]}). Stop all gateways, and start this one first."
+        )
+
+
+def contracting_between(version: str, head: str) -> list[str]:
+    """The revisions after `version` up to `head` under which older programs cannot go on: those that say `kind = "contract"`."""
+    from alembic.script import ScriptDirectory
+
+    revisions = ScriptDirectory(str(MIGRATIONS)).iterate_revisions(head, version)
+    return sorted(
+        script.revision for script in revisions if getattr(script.module, "kind", "expand") == "contract"
+    )
 
 
 async def version_of(connection: AsyncConnection) -> str | None:
