@@ -33,6 +33,7 @@ COMMANDS = (
     "keys",
     "life/flags",
     "models",
+    "storage",
     "voice",
     "usage/key_commands",
     "usage/usage_command",

@@ -32,10 +32,11 @@ def tables_of(connection: Connection) -> list[Table]:
     return list(metadata.sorted_tables)
 
 
-def fill(connection: Connection) -> None:
-    """Add rows to every table that has none. What refers to other rows refers to rows that are there."""
-    made = contents(connection)
-    for table in tables_of(connection):
+def fill(connection: Connection, known: list[Table] | None = None) -> None:
+    """Add rows to every table that has none, of all or of the `known` ones. What refers to other rows refers to rows that are there."""
+    every = known or tables_of(connection)
+    made = contents(connection, every)
+    for table in every:
         if made[table.name]:
             continue
         for number in range(1, ROWS + 1):
@@ -78,14 +79,14 @@ def fill_words(connection: Connection) -> None:
         connection.execute(_POSTGRESQL_WRITE if is_postgresql else _SQLITE_WRITE, row)
 
 
-def contents(connection: Connection) -> dict[str, list[dict[str, Any]]]:
-    """Every row of every table with contents."""
+def contents(connection: Connection, known: list[Table] | None = None) -> dict[str, list[dict[str, Any]]]:
+    """Every row of every table with contents, of all or of the `known` ones."""
     return {
         table.name: [
             dict(row)
             for row in connection.execute(select(table).order_by(*table.primary_key.columns)).mappings()
         ]
-        for table in tables_of(connection)
+        for table in known or tables_of(connection)
     }
 
 

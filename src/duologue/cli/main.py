@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from duologue import __version__
-from duologue.cli import Config, Data, avatar, backup, keys, models
+from duologue.cli import Config, Data, avatar, backup, keys, models, storage
 from duologue.cli import voice as voice_commands
 from duologue.cli.accounts import audit, users
 from duologue.cli.life import flags as life
@@ -427,6 +427,7 @@ app.command()(audit.audit)
 app.command()(usage_command.usage)
 app.add_typer(avatar.avatars)
 app.command()(backup.backup)
+app.add_typer(storage.storage)
 
 
 def _announce(supervisor: SupervisorLink | None) -> Callable[[str], None]:
