@@ -19,10 +19,7 @@ from duologue.errors import StartFailed
 from duologue.gateway import process_lock
 from duologue.storage.file_store import FileStorage
 from duologue.storage.opening import blob_store
-from duologue.store.cluster.gateway_rows import GatewayRows
-from duologue.store.database import Database
 from duologue.store.stores import Stores
-from duologue.values.cluster.gateway_entry import GatewayEntry
 from duologue.values.conversations import Blob, Conversation
 
 SCHEMA = "duologue_backup_command"
@@ -162,47 +159,6 @@ def test_sqlite_moves_to_postgresql(run, tmp_path, monkeypatch, postgresql):
     monkeypatch.setenv("DUOLOGUE_DATABASE", postgresql)
     run(tmp_path / "copy.tar", "--restore", "--data", tmp_path / "gateway")
     assert ids(tmp_path / "gateway", postgresql) == ["b", "a"]
-
-
-def test_nothing_is_restored_while_a_gateway_runs(run, tmp_path, postgresql):
-    data = tmp_path / "data"
-    write(data, "a", url=postgresql)
-    run(tmp_path / "copy.tar", "--data", data)
-
-    async def join(lease_ms: int) -> None:
-        entry = GatewayEntry(
-            id="one",
-            instance="i",
-            address="http://10.0.0.2:8006",
-            version="1",
-            protocol=7,
-            started=0,
-            lease_until=0,
-        )
-        async with Database.opened(postgresql, data, now=lambda: 1) as database:
-            await GatewayRows(database).join(entry, lease_ms)
-
-    anyio.run(join, 60_000)
-    with pytest.raises(StartFailed, match=r"running \(http://10\.0\.0\.2:8006\)\. Stop all of them"):
-        run(tmp_path / "copy.tar", "--restore", "--data", data)
-    anyio.run(join, -1)
-    run(tmp_path / "copy.tar", "--restore", "--data", data)
-
-
-def test_tables_of_another_version_are_not_touched(run, tmp_path, postgresql):
-    async def change(version: str) -> None:
-        async with (
-            Database.opened(postgresql, tmp_path, now=lambda: 1) as database,
-            database.writing() as connection,
-        ):
-            await connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{version}'")
-
-    with pytest.raises(StartFailed, match="nothing to back up"):
-        run(tmp_path / "copy.tar", "--data", tmp_path / "data")
-    anyio.run(change, "0016")
-    with pytest.raises(StartFailed, match=r"has version 0016 of the tables.*or with pg_dump"):
-        run(tmp_path / "copy.tar", "--data", tmp_path / "data")
-    assert not (tmp_path / "copy.tar").exists()
 
 
 def test_every_flag_explains_itself():

@@ -49,3 +49,13 @@ async def test_a_file_that_goes_while_it_is_listed_is_left_out(tmp_path: Path) -
         await files.put_bytes(name, b"1")
     (tmp_path / "gone").symlink_to(tmp_path / "nowhere")
     assert sorted([entry.name async for entry in files.entries()]) == ["a", "b"]
+
+
+async def test_every_file_of_a_large_folder_is_listed_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("duologue.storage.folder_store.LISTED", 3)
+    files = store(tmp_path)
+    for number in range(10):
+        await files.put_bytes(f"{number}", b"1")
+    assert sorted([entry.name async for entry in files.entries()]) == [f"{number}" for number in range(10)]

@@ -49,7 +49,7 @@ def backup(
 
 
 def _back_up(settings: Settings, file: Path) -> None:
-    from duologue.cli.stored_files import backed_up_files
+    from duologue.cli.files.backed_up_files import backed_up_files
     from duologue.store.backup import archive
 
     url = settings.database_url
@@ -68,7 +68,7 @@ def _back_up(settings: Settings, file: Path) -> None:
 
 
 def _restore(settings: Settings, file: Path) -> None:
-    from duologue.cli.stored_files import backed_up_files
+    from duologue.cli.files.backed_up_files import backed_up_files
     from duologue.gateway import process_lock
     from duologue.store.accounts.audit_file import carry_over
     from duologue.store.backup import archive
@@ -95,7 +95,7 @@ def _restore(settings: Settings, file: Path) -> None:
 def _restore_postgresql(url: str, settings: Settings, file: Path) -> Backup:
     import tempfile
 
-    from duologue.cli.stored_files import backed_up_files
+    from duologue.cli.files.backed_up_files import backed_up_files
     from duologue.store.backup import archive
     from duologue.store.backup.postgresql_backup import refuse_while_serving, restore_from_file
     from duologue.store.database import FILE

@@ -10,6 +10,7 @@ import os
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
@@ -129,7 +130,7 @@ class FolderStore(FileStore):
 
 
 def _some(found: Iterator[StoredEntry]) -> list[StoredEntry]:
-    return [entry for entry, _ in zip(found, range(LISTED), strict=False)]
+    return list(islice(found, LISTED))
 
 
 def _placed(file: Path, path: Path) -> None:

@@ -272,7 +272,7 @@ async def test_two_tasks_that_store_a_state_leave_the_newer_one(place: Place):
     saves: list[str] = []
     save = place.rows.save
 
-    async def slow(batch: StoredBatch) -> None:
+    async def slow(batch: StoredBatch, *, within: object = None) -> None:
         saves.append(batch.status)
         place.requests.news.notify()
         if len(saves) == 1:

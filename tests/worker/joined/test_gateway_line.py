@@ -11,7 +11,8 @@ from tests.support.joined_parts import begin, ended, spec, working
 
 from duologue.values.events import Done
 from duologue.wire.machines.join_protocol import Refuse
-from duologue.worker.joined.joined_worker import NOT_LET_IN, JoinedWorker
+from duologue.worker.joined.exit_codes import NOT_LET_IN
+from duologue.worker.joined.joined_worker import JoinedWorker
 
 pytestmark = pytest.mark.anyio
 

@@ -9,7 +9,8 @@ from tests.support.joined_parts import PATIENCE, begin, ended, spec, working
 
 from duologue.wire import worker_protocol
 from duologue.wire.worker_protocol import Beat, Cancel, LoadSpec
-from duologue.worker.joined.joined_worker import LOAD_FAILED, JoinedWorker
+from duologue.worker.joined.exit_codes import LOAD_FAILED
+from duologue.worker.joined.joined_worker import JoinedWorker
 
 pytestmark = pytest.mark.anyio
 

@@ -47,6 +47,8 @@ class PartialUploads:
         self._quota = quota
         self._limit = limit
         self._now = now
+        self.mark = ""
+        """How the ids of its uploads begin: other gateways know by it whose they are."""
         self._uploads: dict[str, PartialUpload] = {}
         self._finishing: dict[str, anyio.Event] = {}
 
@@ -62,7 +64,9 @@ class PartialUploads:
             raise TooLarge(
                 f"The file is larger than {self._limit / 2**20:g} MB; the setting limits.blob_mb raises the limit."
             )
-        upload = PartialUpload(secrets.token_hex(16), user, name, mime, size, touched=self._now())
+        # Pieces that are shared need no way to the gateway that began.
+        mark = "" if self._pieces.is_shared else self.mark
+        upload = PartialUpload(mark + secrets.token_hex(16), user, name, mime, size, touched=self._now())
         # It has its place before the first await: two that begin together must not both take the last one.
         self._uploads[upload.id] = upload
         try:

@@ -256,6 +256,7 @@ class BatchRun:
 
     async def _finish(self) -> None:
         """Store the results. Every step can be repeated."""
+        await self._results.prepare()
         if self.batch.status == "in_progress":
             counts = self.batch.counts
             outcome: BatchStatus = "completed"

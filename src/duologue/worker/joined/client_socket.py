@@ -129,7 +129,7 @@ def _refused(address: GatewayAddress, status: int, said: str) -> Broken:
     """What a status instead of a WebSocket means; `said`: the gateway's own sentence."""
     if status in (401, 403):
         sentence = said or (
-            "The key is refused. Make one there with `duologue keys add NAME --role worker`, and pass it by --key-file."
+            "The key is refused. Make one there with `duologue key add NAME --role worker`, and pass it by --key-file."
         )
         return Broken(
             "it refused the key",

@@ -105,7 +105,7 @@ def read_key(key: str, file: Path | None) -> str:
             raise StartFailed(f"The key file {file} cannot be read: {reason}.", param="key_file") from None
     if not key.strip():
         raise StartFailed(
-            "A worker needs a key to join: make one on the gateway with `duologue keys add NAME --role worker`, and pass it by "
+            "A worker needs a key to join: make one on the gateway with `duologue key add NAME --role worker`, and pass it by "
             "--key-file FILE.",
             param="key",
         )

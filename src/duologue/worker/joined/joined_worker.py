@@ -30,6 +30,7 @@ from duologue.worker import traced_work
 from duologue.worker.app import DEVICE_LOST, SPANS_SECONDS, Worker, die_with_parent, end_with_parent
 from duologue.worker.connection import Emit, GatewayConnection
 from duologue.worker.inbox import ControlInbox
+from duologue.worker.joined.exit_codes import LOAD_FAILED, NOT_LET_IN
 from duologue.worker.joined.gateway_address import parse_gateway
 from duologue.worker.joined.gateway_line import GatewayLine
 from duologue.worker.joined.gateway_list import GatewayList
@@ -40,10 +41,6 @@ from duologue.worker.voice import VOICE
 
 log = logging.getLogger(__name__)
 
-LOAD_FAILED = 3
-"""The exit code of a worker whose model could not be loaded."""
-NOT_LET_IN = 4
-"""The exit code of a worker that the gateway does not let in, until a person changes something."""
 LAST_WORDS = 2.0
 """Seconds in which the end of work that lost its device must have been written."""
 

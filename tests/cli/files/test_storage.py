@@ -9,12 +9,17 @@ import typer
 from tests.support.s3_stand_in import KEY, SECRET, s3_stand_in
 from typer.testing import CliRunner
 
-from duologue.cli import storage
+from duologue.cli.files import storage
 from duologue.errors import StartFailed
 
 app = typer.Typer()
 app.add_typer(storage.storage)
-FILES = {"blobs/ab/abc": b"a picture", "blobs/ab/abc.64.webp": b"", "files/file-1": b"lines", "recordings/r/sound.ogg": b"Ogg"}
+FILES = {
+    "blobs/ab/abc": b"a picture",
+    "blobs/ab/abc.64.webp": b"",
+    "files/file-1": b"lines",
+    "recordings/r/sound.ogg": b"Ogg",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -61,7 +66,9 @@ def test_files_go_to_object_storage_and_back(tmp_path: Path, monkeypatch: pytest
         assert run("--data", tmp_path / "data") == "4 files copied, 0 were there already.\n"
         assert stand_in.names() == sorted(FILES)
         run("--back", "--data", tmp_path / "again")
-    copies = {name: data for name, data in found(tmp_path / "again").items() if not name.startswith("copies/")}
+    copies = {
+        name: data for name, data in found(tmp_path / "again").items() if not name.startswith("copies/")
+    }
     assert copies == FILES
 
 
