@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 MIGRATIONS = Path(__file__).parent / "migrations"
 PRIVATE = 0o600
 """Conversations are private, whatever the umask is."""
+_ALONE = "SELECT pg_advisory_xact_lock(hashtext('duologue ' || current_schema()))"
 COPIES_FOLDER = "backups"
 COPIES = 3
 """Number of copies from before migrations that are kept."""
@@ -35,7 +36,9 @@ async def bring_up(
     """Bring `database` to the version `head`. `copies`: where a SQLite file is copied to before it is migrated. Raises
     StartFailed when the database is newer, or not a database of Duologue."""
     async with database.writing() as connection:
-        await _alone(connection)
+        if database.is_postgresql:
+            # Of several gateways that start at once, one makes the tables.
+            await connection.execute(text(_ALONE))
         version = await version_of(connection)
         if version is None:
             try:
@@ -50,6 +53,10 @@ async def bring_up(
                     f"{database.place} contains tables of another program. Choose a database of its own."
                 ) from error
             return
+        if database.is_postgresql and version < head:
+            await _refuse_under_others(connection, version, head, database.place)
+            await connection.run_sync(_upgrade, head)
+            return
     if version == head:
         return
     if version > head:
@@ -57,25 +64,10 @@ async def bring_up(
             f"{database.place} was written by a newer Duologue (version {version} of the tables; this program knows "
             f"{head}). Install the newer program again, or start this one with another --data (DUOLOGUE_DATA)."
         )
-    if database.file is None:
-        async with database.writing() as connection:
-            await _alone(connection)
-            if await version_of(connection) == head:
-                return  # another gateway that started at the same time was faster
-            await _refuse_under_others(connection, version, head, database.place)
-            await connection.run_sync(_upgrade, head)
-        return
     if copies is not None:
         await _copy(database, copies, f"duologue-{version}-{_stamp(now())}.db")
-    await _migrate_file(database.file, head)
-
-
-async def _alone(connection: AsyncConnection) -> None:
-    """Wait until no other gateway makes or migrates the tables, and keep the others waiting until the transaction ends."""
-    if connection.dialect.name == "postgresql":
-        await connection.execute(
-            text("SELECT pg_advisory_xact_lock(hashtext('duologue tables ' || current_schema()))")
-        )
+    if database.file is not None:
+        await _migrate_file(database.file, head)
 
 
 async def _refuse_under_others(connection: AsyncConnection, version: str, head: str, place: str) -> None:
