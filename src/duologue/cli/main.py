@@ -20,6 +20,7 @@ from duologue import __version__
 from duologue.cli import Config, Data, avatar, backup, keys, models
 from duologue.cli import voice as voice_commands
 from duologue.cli.accounts import audit, users
+from duologue.cli.joining import join_flags
 from duologue.cli.life import flags as life
 from duologue.cli.usage import key_commands, usage_command
 from duologue.errors import BadRequest, Problem
@@ -256,14 +257,6 @@ def serve(
     run(settings, announce=announce, probe_hardware=_look, list_cards=_list_cards, supervisor=supervisor)
 
 
-@app.command(hidden=True)
-def worker() -> None:
-    """Run one worker. The gateway starts it and passes the load spec and the secret in the environment."""
-    from duologue.worker.app import main as run
-
-    run()
-
-
 @app.command()
 def say(
     text: Annotated[
@@ -416,6 +409,7 @@ app.command("listen", hidden=True)(voice_commands.transcribe)
 app.command()(voice_commands.call)
 app.command()(voice_commands.clip)
 app.command()(models.setup)
+app.command()(join_flags.worker)
 app.command()(life.drain)
 app.command()(life.restart)
 app.add_typer(models.models)

@@ -102,6 +102,10 @@ class Pool(Roster):
 
     # ---- leases
 
+    def mark_tickets(self, mark: str) -> None:
+        """The names of further tickets say which gateway has them."""
+        self._ticket_prefix += f"{mark}_"
+
     @contextmanager
     def lease(
         self,
