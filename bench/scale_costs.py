@@ -74,7 +74,7 @@ async def calibrate(*, short: bool = False) -> Costs:
         gateway, workers = processes(port)
         request, chunk, worker_chunk = await _replies(port, gateway, workers, 20 * parts)
         client = await _waiting(port, gateway, 50 * parts)
-        idle = await _idle(gateway, 1.0 * parts) / 2
+    idle = max(0.0, (await _idle(6, 3.0 * parts) - await _idle(1, 3.0 * parts)) / 5)
     saves, saves_a_second, commits, notice, sent = await _database(parts)
     return Costs(
         request,
@@ -123,11 +123,17 @@ async def _waiting(port: int, gateway: int, count: int) -> float:
     return max(0.0, grown / count)
 
 
-async def _idle(gateway: int, seconds: float) -> float:
-    """What the gateway does for its workers while nobody asks anything."""
-    before = cpu(gateway)
-    await asyncio.sleep(seconds)
-    return (cpu(gateway) - before) / seconds
+async def _idle(workers: int, seconds: float) -> float:
+    """What a gateway with so many workers does while nobody asks anything."""
+    settings = json.dumps([{"engine": "scripted", "slots": 4}] * workers)
+    with duologue(
+        DUOLOGUE_WORKERS=settings, DUOLOGUE_SUPERVISE="false", DUOLOGUE_VOICE__ENABLED="false"
+    ) as port:
+        gateway, _ = processes(port)
+        await asyncio.sleep(3)
+        before = cpu(gateway)
+        await asyncio.sleep(seconds)
+        return (cpu(gateway) - before) / seconds
 
 
 async def _database(parts: int) -> tuple[float, float, float, float, float]:
