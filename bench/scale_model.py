@@ -12,6 +12,7 @@ import random
 import statistics
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from duologue.gateway.scheduling.queueing.slots import QueueEntry, lend
 from duologue.gateway.scheduling.scheduler import Command, Granted, Scheduler
@@ -139,9 +140,8 @@ class Simulation:
         for number in range(3):
             name = self._workers[number % len(self._workers)]
             ticket = f"{name}/{number // len(self._workers)}"
-            self._charge(
-                lambda n=name, t=ticket: self.scheduler.release(t, n, int(t.rpartition("/")[2]), 1.0)
-            )
+            slot = number // len(self._workers)
+            self._charge(partial(self.scheduler.release, ticket, name, slot, 1.0))
             self._ask(1.0, None)
         return self._outcome.cost
 
@@ -154,7 +154,7 @@ class Simulation:
                 lend(slots, [number], QueueEntry(ticket, MODEL, 1, "chat", (), 0.0), 0.0)
                 if self._random.random() < 1 / self._gateways:
                     rest = self._random.random() * self._models.seconds(self._tokens())
-                    self._later(rest, lambda at, n=name, t=ticket, s=number: self._free(t, n, s, at))
+                    self._later(rest, partial(self._free, ticket, name, number))
 
     # ---- events
 
@@ -275,8 +275,8 @@ class Demand:
         return self.scheduler + self.relay + self.requests + self.idle + self.notices
 
     @property
-    def bottleneck(self) -> str:
-        """What is used most, by its name."""
+    def busiest(self) -> str:
+        """What most of a gateway's work is."""
         parts = {
             "scheduler": self.scheduler,
             "relay of text": self.relay,
@@ -284,8 +284,12 @@ class Demand:
             "idle workers": self.idle,
             "notices": self.notices,
         }
-        most = max(parts, key=lambda name: parts[name])
-        return "database" if self.database > self.gateway else f"event loop: {most}"
+        return max(parts, key=lambda name: parts[name])
+
+    @property
+    def bottleneck(self) -> str:
+        """What is used most: the database, or the event loop of a gateway."""
+        return "database" if self.database > self.gateway else f"event loop: {self.busiest}"
 
 
 def demand(

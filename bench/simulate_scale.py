@@ -38,7 +38,7 @@ def table(costs: Costs, users: Users, models: Models, sizes: tuple[int, ...], ev
         f"Costs measured {costs.when} on {costs.machine} (load {costs.load:.1f}); {models.slots} slots a worker, {models.speed:g} tokens/s a reply, "
         f"{users.tokens_mean:.0f} tokens a reply, {users.think_mean:.0f} s between replies, workers {LOAD:.0%} busy.",
         "",
-        "| workers | active users | replies/s | chunks/s | an event of the scheduler | the same while some wait | gateways | each, in cores | first bottleneck | commits/s | of the database | memory of each gateway |",
+        "| workers | active users | replies/s | chunks/s | an event of the scheduler | the same while some wait | gateways | each, in cores | most of which is | transactions/s | of the database, at most | memory of each gateway |",
         "|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for workers in sizes:
@@ -58,7 +58,7 @@ def row(asked: Demand, event: float, waiting: float, costs: Costs) -> str:
     enough = f"{asked.gateways}" if asked.gateway <= 0.6 else f"{asked.gateways} are not enough"
     return (
         f"| {asked.workers:,} | {asked.active:,} | {asked.replies:,.0f} | {asked.chunks:,.0f} | {event * 1e6:,.0f} us | {waiting * 1e3:,.1f} ms | {enough} "
-        f"| {asked.gateway:.2f} | {asked.bottleneck} | {commits:,.0f} | {asked.database:.1f} | {asked.memory:.1f} GiB |"
+        f"| {asked.gateway:.2f} | {asked.busiest} | {commits:,.0f} | {asked.database:.1f} | {asked.memory:.1f} GiB |"
     )
 
 

@@ -52,7 +52,8 @@ def test_an_open_day_has_the_load_that_was_asked_for() -> None:
     users, models = Users(), Models()
     rate = rate_of(users_of(10, users, models, 0.8), users, models)
     outcome = Simulation(10, models, users, timed=timed).open(rate, 400, 0.8)
-    assert (len(outcome.costs), outcome.cost) == (400, pytest.approx(0.001))
+    assert len(outcome.costs) == 400
+    assert outcome.cost == pytest.approx(0.001)
     assert outcome.wait(0.5) == 0
 
 
