@@ -42,6 +42,7 @@ ONLY_JOINS = (
     "of their own: `duologue key add NAME`."
 )
 FRESH_SECONDS = 0.9
+LOOK_SECONDS = 0.2
 """The maximum age of the register: keys that the command adds or revokes take effect within a second."""
 NOTED_SECONDS = 60
 """How often the last uses of keys are written to the database."""
@@ -93,6 +94,8 @@ class Keys:
         self._read_at = 0.0
         self._changed = False
         self._reading: anyio.Event | None = None
+        self.is_shared = False
+        """Whether other gateways store keys and logins in the same database."""
         self._used: dict[str, int] = {}
         self._seen: dict[bytes, Seen] = {}
         self._noted_at = float("-inf")
@@ -154,6 +157,20 @@ class Keys:
             self._read_at = read_at
             if self._clock() - self._noted_at >= NOTED_SECONDS:
                 await self.note_used()
+
+    async def look_again(self) -> bool:
+        """For a key or a login that is not known: another gateway may have stored it a moment ago. Whether the register is as of now; the
+        unknown ones wait for one read together, a few times a second at most."""
+        if not self.is_shared or self._users is None:
+            return False
+        arrived = self._clock()
+        if (early := LOOK_SECONDS - (arrived - self._read_at)) > 0:
+            await anyio.sleep(early)
+        while self._read_at < arrived:
+            # A read that began before may have missed it.
+            self._changed = self._changed or self._reading is None
+            await self.refresh()
+        return True
 
     def _is_old(self) -> bool:
         return self._changed or self._clock() - self._read_at >= FRESH_SECONDS

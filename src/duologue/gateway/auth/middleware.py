@@ -163,6 +163,8 @@ class Authentication:
             send = _choosing_subprotocol(scope, send)
         await self._keys.refresh()
         user = self._user(scope, keys)
+        if user is None and (keys or read_cookie(scope, self._cookie)) and await self._keys.look_again():
+            user = self._user(scope, keys)
         if user is None and not self._is_open(scope):
             await self._reject(scope, receive, send, keys)
             return
