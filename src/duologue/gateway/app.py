@@ -470,7 +470,8 @@ class Gateway:
             await self.sharing.begin(self, self.service, tasks)
             self.life.watch_runs(self.service.runs)
             await self.apps.use(self.service.stores.durable.server_settings)
-            await self.model_service.remember(self.service.stores.durable.remembered_loads)
+            loads = self.service.stores.durable.remembered_loads
+            await self.model_service.remember(await loads.of(self.membership.instance))
             await tasks.start(self.recordings.run, self.service.stores.durable.recordings)
             tasks.start_soon(self._repeat_loads)
             await tasks.start(self.background_work.run)
