@@ -60,7 +60,7 @@ async def relayed(form: Form, streams: int, chunks: int) -> float:
     body = form.body(f"/repeat {chunks} token ")
     began = time.perf_counter()
     results = await asyncio.gather(
-        *(stream(form.port, "/v1/chat/completions", body, form.tls) for _ in range(streams))
+        *(stream(form.port, "/v1/chat/completions", body, form.tls, form.key) for _ in range(streams))
     )
     return sum(events for _, _, events in results) / (max(last for _, last, _ in results) - began)
 
@@ -69,7 +69,9 @@ async def first_tokens(form: Form, requests: int) -> list[float]:
     """Milliseconds to the first content, one request at a time on a kept connection."""
     firsts = []
     verify = form.tls if form.tls is not None else False
-    async with httpx.AsyncClient(base_url=form.url, timeout=60, verify=verify) as client:
+    async with httpx.AsyncClient(
+        base_url=form.url, timeout=60, verify=verify, headers=form.headers
+    ) as client:
         for _ in range(requests + 3):
             began = time.perf_counter()
             async with client.stream("POST", "/v1/chat/completions", json=form.body("/say hello")) as answer:

@@ -65,14 +65,15 @@ def wait_ready(url: str, process: subprocess.Popen[bytes], seconds: float = 60.0
 
 
 async def stream(
-    port: int, path: str, body: dict[str, object], tls: ssl.SSLContext | None = None
+    port: int, path: str, body: dict[str, object], tls: ssl.SSLContext | None = None, key: str = ""
 ) -> tuple[float, float, int]:
     """POST `body` and read the answer to its end: (time of first event, time of last byte, events)."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**20, ssl=tls)
     data = json.dumps(body).encode()
+    shown = f"Authorization: Bearer {key}\r\n" if key else ""
     writer.write(
         f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n"
-        f"Content-Length: {len(data)}\r\nConnection: close\r\n\r\n".encode()
+        f"Content-Length: {len(data)}\r\n{shown}Connection: close\r\n\r\n".encode()
         + data
     )
     head = await reader.readuntil(b"\r\n\r\n")

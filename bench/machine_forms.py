@@ -31,13 +31,19 @@ class Form(NamedTuple):
     gateway: int
     tls: ssl.SSLContext | None = None
     model: str = ""
+    key: str = ""
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.key}"} if self.key else {}
 
     @property
     def url(self) -> str:
         return f"{'http' if self.tls is None else 'https'}://127.0.0.1:{self.port}"
 
     def get(self, path: str) -> Any:
-        with urllib.request.urlopen(f"{self.url}{path}", timeout=30, context=self.tls) as answer:
+        request = urllib.request.Request(f"{self.url}{path}", headers=self.headers)
+        with urllib.request.urlopen(request, timeout=30, context=self.tls) as answer:
             return json.load(answer)
 
     def body(self, text: str) -> dict[str, object]:
@@ -128,11 +134,12 @@ def joined(slots: int, *, tls: bool = True) -> Iterator[Form]:
     """A worker that dials the gateway, which has a small one of its own besides."""
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder)
-        key = _worker_key(data)
+        # The first key is a person's, and from then on everybody needs one.
+        own, key = _new_key(data, "bench"), _new_key(data, "box", "--role", "worker")
         more = ["--tls"] if tls else []
         with _gateway(data, "--slots", "1", *more, DUOLOGUE_MACHINES__JOIN="true") as (port, process):
             name = "joined, TLS" if tls else "joined"
-            form = Form(name, port, 0.0, process.pid, _trusting() if tls else None)
+            form = Form(name, port, 0.0, process.pid, _trusting() if tls else None, key=own)
             _wait_ready(form, 1, process)
             began = time.perf_counter()
             spec = {"worker": "far", "engine": "scripted", "model": "far", "options": {"slots": slots}}
@@ -164,22 +171,10 @@ def joined(slots: int, *, tls: bool = True) -> Iterator[Form]:
                 worker.wait()
 
 
-def _worker_key(data: Path) -> str:
-    """A key of the role `worker`, and one more, so that others need one too: none is asked for here on loopback."""
-    command = [
-        sys.executable,
-        "-m",
-        "duologue",
-        "key",
-        "add",
-        "bench",
-        "--role",
-        "worker",
-        "--data",
-        str(data),
-    ]
+def _new_key(data: Path, *arguments: str) -> str:
+    command = [sys.executable, "-m", "duologue", "key", "add", *arguments, "--data", str(data)]
     said = subprocess.run(command, capture_output=True, text=True, check=True, env=_clean()).stdout
-    return next(word for word in said.split() if word.startswith("duo"))
+    return next(word for word in said.split() if word.startswith("duo_"))
 
 
 @contextmanager

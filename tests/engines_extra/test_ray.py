@@ -201,7 +201,7 @@ def test_a_lost_node_ends_its_replies_and_the_others_go_on(cluster: RayNodes, tm
             server.until(
                 lambda: any("waiting for resources: 1 CPU" in row["detail"] for row in rows(server)), PATIENCE
             )
-            assert nodes_of(server)["wanted"]
+            server.until(lambda: bool(nodes_of(server)["wanted"]), PATIENCE)
             # With room again, all of them.
             cluster.add(5, cpus=4)
             server.until(lambda: len(ready(server)) == 9, PATIENCE)
