@@ -18,6 +18,7 @@ from duologue.gateway.machines.placed_keeper import PlacedKeeper
 from duologue.gateway.machines.ray_places import RayPlaces
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.values.events import STOPPING
+from duologue.values.requests import ModelCard
 from duologue.wire import worker_protocol
 from duologue.wire.machines.placement_protocol import (
     ClusterNews,
@@ -155,6 +156,21 @@ async def test_one_that_keeps_ending_gives_its_place_up_and_is_tried_again(
         await one.until(lambda: one.ordered().count("Place") >= 2)
 
 
+async def test_one_that_ends_after_it_was_ready_is_not_given_up_so_soon(tmp_path: Path) -> None:
+    async with placed(tmp_path) as one:
+        for number in range(3):
+            await one.join()
+            one.keeper._report(
+                worker_protocol.Report("worker_0", "ready", card=ModelCard("scripted", "scripted", 4096))
+            )
+            one.say(PlaceNews("worker_0", "ended", "node-a", 1001, -9))
+            await one.until(
+                lambda number=number: one.keeper.status.restarts == number + 1 and not one.keeper.connection
+            )
+        assert one.keeper.status.state == "offline"
+        assert one.keeper.status.ended == "signal 9, Killed"
+
+
 async def test_a_session_without_a_process_gets_another_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -207,4 +223,3 @@ async def test_connected_servers_stay_with_the_gateway(tmp_path: Path) -> None:
     assert places.keeper(LoadSpec("worker_0", "remote"), Pool(), None) is None
     local = RayPlaces(Settings(data=tmp_path), clock=anyio.current_time)
     assert local.keeper(LoadSpec("worker_0", "scripted"), Pool(), None) is None
-    assert worker_protocol.PROTOCOL >= 7
