@@ -279,7 +279,9 @@ async def turns(options: argparse.Namespace) -> None:
         show_turn(turn + 1, [conversation[turn] for conversation in rounds])
     new = max(turn.total - turn.cached for conversation in rounds for turn in conversation[1:])
     # The end of the reply is read with the message: two letters that are one token to the tokenizer may have been written as two.
-    judge(new <= 4 * len(MESSAGE) // 3, f"tokens read at a later turn: at most {new} of {rounds[0][-1].total}")
+    judge(
+        new <= 4 * len(MESSAGE) // 3, f"tokens read at a later turn: at most {new} of {rounds[0][-1].total}"
+    )
     ratios = [
         statistics.median(measure(last) / measure(first) for first, *_, last in rounds)
         for measure in (lambda turn: turn.served, lambda turn: turn.alone)
@@ -293,7 +295,9 @@ async def turns(options: argparse.Namespace) -> None:
 class Turn:
     """One turn: its prompt, and the seconds of work until the first token and for each token after it, of the server and of the engine alone."""
 
-    def __init__(self, tokens: list[int], total: int, cached: int, served: float, each: float, text: str) -> None:
+    def __init__(
+        self, tokens: list[int], total: int, cached: int, served: float, each: float, text: str
+    ) -> None:
         self.tokens, self.total, self.cached = tokens, total, cached
         self.served, self.served_each, self.text = served, each, text
         self.alone = self.alone_each = float("nan")
