@@ -17,7 +17,7 @@ BIN := .venv/bin
 RUNTIME := .venv/.runtime
 DEVELOPMENT := .venv/.development
 LOCK := requirements/runtime.txt requirements/voice.txt
-DEVELOPMENT_LOCK := requirements/postgres.txt requirements/tracing.txt requirements/development.txt
+DEVELOPMENT_LOCK := requirements/postgres.txt requirements/tracing.txt requirements/s3.txt requirements/development.txt
 PAGE := src/duologue/gateway/page/index.html
 # Folders count as sources too: their time changes when a file in them goes away.
 WEB := $(shell find web/index.html web/package-lock.json web/vite.config.ts web/svelte.config.js web/plugins web/src web/public)

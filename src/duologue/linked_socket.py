@@ -23,7 +23,8 @@ class Connection(Protocol):
 
 
 class LinkedSocket:
-    """One task may `send` and another may `receive`; a third one serves the connections, one at a time."""
+    """One task may `send`, and another one has to `receive` all the time: so it is noticed that a connection broke. A third one serves the
+    connections, one at a time."""
 
     def __init__(self, link: FrameLink | None = None) -> None:
         self.link = link or FrameLink()
@@ -35,6 +36,7 @@ class LinkedSocket:
         self._writable = Notifier()
         """There is something to write."""
         self._room = Notifier()
+        self._all_written: anyio.Event | None = None
         self._closed = False
         self.broken = ""
         """Why the two sides could not go on; "" if they could."""
@@ -59,10 +61,8 @@ class LinkedSocket:
     async def receive(self) -> bytes:
         """The next frame, over as many connections as it takes. Raises EOFError once the link is closed."""
         while True:
-            while self._connection is None:
-                if self._closed:
-                    raise EOFError
-                await self._changed.wait()
+            await self.wait_connected()
+            assert self._connection is not None
             if (payload := await self._receive_over(self._connection)) is not None:
                 return payload
 
@@ -89,6 +89,19 @@ class LinkedSocket:
                 if self._connection is connection:
                     self._drop()
 
+    async def wait_connected(self) -> None:
+        """Return while there is a connection. Raises EOFError once the link is closed."""
+        while self._connection is None:
+            if self._closed:
+                raise EOFError
+            await self._changed.wait()
+
+    async def wait_written(self) -> None:
+        """Return once every frame was written to a connection, or the link is closed."""
+        while not self._closed and not self.link.all_written:
+            self._all_written = self._all_written or anyio.Event()
+            await self._all_written.wait()
+
     def acknowledge(self) -> None:
         """Tell the peer soon what was received, if it was not told."""
         self.link.ask_ack()
@@ -100,6 +113,12 @@ class LinkedSocket:
         self._drop()
         self._changed.notify()
         self._room.notify()
+        self._tell_written()
+
+    def _tell_written(self) -> None:
+        written, self._all_written = self._all_written, None
+        if written is not None:
+            written.set()
 
     def _drop(self) -> None:
         """Use the current connection no more."""
@@ -113,6 +132,7 @@ class LinkedSocket:
     async def _write(self, connection: Connection) -> None:
         while True:
             while (frame := self.link.next_frame()) is None:
+                self._tell_written()
                 await self._writable.wait()
             await connection.send(frame)
 
@@ -123,6 +143,7 @@ class LinkedSocket:
             try:
                 frame = await connection.receive()
             except EOFError:
+                self._receiving = None
                 if self._connection is connection:
                     self._drop()
         self._receiving = None

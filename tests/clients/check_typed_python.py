@@ -14,7 +14,6 @@ from duologue_client.models import (
     ChatCompletion,
     ChatCompletionBody,
     CompletionMessageBody,
-    CompletionMessageBodyRole,
     Conversation,
     Error,
     ListedModels,
@@ -29,7 +28,7 @@ from duologue_client.models import (
 from features import KEY, MODEL, URL, feature, run
 
 client = AuthenticatedClient(URL, token=KEY, timeout=120, raise_on_unexpected_status=True)
-HELLO = [CompletionMessageBody(role=CompletionMessageBodyRole.USER, content="Hello, who are you?")]
+HELLO = [CompletionMessageBody(role="user", content="Hello, who are you?")]
 
 
 def new_id() -> str:

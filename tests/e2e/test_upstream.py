@@ -61,3 +61,31 @@ def test_an_upstream_that_is_not_there_is_a_sentence_and_not_a_failed_start(serv
         heard = json.loads(socket.recv(timeout=10))
     assert (heard["type"], heard["code"]) == ("error", "upstream_unreachable")
     assert "127.0.0.1:9" in heard["message"]
+
+
+def test_two_servers_with_one_model_are_one_name_and_either_may_go(serve, server):
+    """Replies go on while one of them is away, and it is used again when it is back."""
+    other = serve("--engine", "scripted").ready()
+    front = serve("--upstream", server.url, "--upstream", other.url).ready()
+
+    def say(text: str) -> str:
+        body = {"messages": [{"role": "user", "content": f"/say {text}"}]}
+        answer = httpx.post(f"{front.url}/v1/chat/completions", json=body, timeout=60)
+        assert answer.status_code == 200, answer.text
+        return str(answer.json()["choices"][0]["message"]["content"])
+
+    def states() -> dict[str, str]:
+        (row,) = (row for row in httpx.get(f"{front.url}/workers").json()["workers"] if row["replicas"])
+        return {replica["url"]: replica["state"] for replica in row["replicas"]}
+
+    here, there = f"{server.url}/v1", f"{other.url}/v1"
+    assert [model["id"] for model in httpx.get(f"{front.url}/v1/models").json()["data"]] == ["scripted"]
+    assert states() == {here: "ready", there: "ready"}
+    drain = f"{front.url}/api/admin/workers/worker_0/replicas/drain"
+    assert httpx.post(drain, params={"url": here}, timeout=30).status_code == 202
+    front.until(lambda: states()[here] == "draining")
+    assert say("by the other") == "by the other"
+    assert httpx.delete(drain, params={"url": here}, timeout=30).status_code == 200
+    other.stop()
+    assert [say(f"number {number}") for number in range(8)] == [f"number {number}" for number in range(8)]
+    front.until(lambda: states() == {here: "ready", there: "down"})

@@ -11,10 +11,17 @@ from tests.support.store_fixtures import Clock
 
 from duologue.conversations.files.blobs import Blobs
 from duologue.conversations.files.quota import StorageQuota
+from duologue.errors import NotFound
+from duologue.storage.folder_store import FolderStore
 from duologue.store.database import Database
 from duologue.store.stores import Store
 
 LIMIT = 2 * 2**20
+
+
+def blob_folder(folder: Path) -> FolderStore:
+    """Where the bytes of files lie."""
+    return FolderStore(folder, NotFound("The file no longer exists.", code="blob_not_found"))
 
 
 class Kept(Struct):
@@ -40,7 +47,7 @@ async def kept(
         stores = Store(durable, clock), Store(temporary, clock)
         rows = stores[0].blobs, stores[1].blobs
         room = None if quota is None else StorageQuota(*rows, limit=quota[0], temporary_limit=quota[1])
-        blobs = Blobs(folder, rows[0], limit=limit, now=clock, temporary=rows[1], quota=room)
+        blobs = Blobs(blob_folder(folder), rows[0], limit=limit, now=clock, temporary=rows[1], quota=room)
         yield Kept(blobs, *stores, folder, clock)
 
 

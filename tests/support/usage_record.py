@@ -38,6 +38,9 @@ class RecordingMeter:
         self.requests: list[RecordedRequest] = []
         self._refuses = refuses
 
+    async def ready(self, user: str, tokens: int = 0) -> None:
+        pass
+
     @contextmanager
     def request(
         self, kind: str, model: str, *, user: str, tokens: int = 0, part: bool = False

@@ -32,7 +32,7 @@ def client(monkeypatch):
     async def stay() -> None:
         """The gateway of a test does not go away."""
 
-    monkeypatch.setattr("duologue.worker.app._end_with_the_gateway", stay)
+    monkeypatch.setattr("duologue.worker.app.end_with_parent", stay)
     worker = Worker(worker_protocol.LoadSpec("w", "scripted", "m"))
     with TestClient(build(worker, "the-secret")) as test_client:
         yield test_client
@@ -110,7 +110,7 @@ def test_a_worker_without_its_model_says_so_when_it_is_asked_to_count(monkeypatc
     async def stay() -> None:
         """The gateway of a test does not go away."""
 
-    monkeypatch.setattr("duologue.worker.app._end_with_the_gateway", stay)
+    monkeypatch.setattr("duologue.worker.app.end_with_parent", stay)
     worker = Worker(worker_protocol.LoadSpec("w", "nothing", "m"))
     with (
         TestClient(build(worker, "the-secret")) as client,
@@ -137,7 +137,7 @@ def test_an_omni_model_holds_a_call_over_the_socket_and_is_free_for_a_chat_after
     async def stay() -> None:
         """The gateway of a test does not go away."""
 
-    monkeypatch.setattr("duologue.worker.app._end_with_the_gateway", stay)
+    monkeypatch.setattr("duologue.worker.app.end_with_parent", stay)
     worker = Worker(worker_protocol.LoadSpec("w", "scripted", "m", options={"duplex": True}))
     chunk = CallChunk(speech(0.5) + silence(0.5), (ImagePart(b"frame"),))
     setup = CallSetup(marks=True, fills=False, omni=OmniSetup((system("be kind"),)))

@@ -61,7 +61,7 @@ def door(monkeypatch, scripted):
     async def stay() -> None:
         """The gateway of a test does not go away."""
 
-    monkeypatch.setattr("duologue.worker.app._end_with_the_gateway", stay)
+    monkeypatch.setattr("duologue.worker.app.end_with_parent", stay)
     worker = Worker(worker_protocol.LoadSpec("voice", "voice", "", OPTIONS))
     with TestClient(build(worker, "the-secret")) as client:
         yield client
@@ -372,7 +372,7 @@ def test_a_clip_is_made_over_the_socket(monkeypatch, scripted):
     async def stay() -> None:
         """The gateway of a test does not go away."""
 
-    monkeypatch.setattr("duologue.worker.app._end_with_the_gateway", stay)
+    monkeypatch.setattr("duologue.worker.app.end_with_parent", stay)
     worker = Worker(
         worker_protocol.LoadSpec("voice", "voice", "", {**OPTIONS, "video": {"engine": "scripted"}})
     )

@@ -194,7 +194,8 @@ def check_database(settings: Settings) -> Iterator[Finding]:
 def check_workers(settings: Settings) -> Iterator[Finding]:
     for entry in settings.worker_entries:
         if entry.engine == "remote":
-            yield from _check_upstream(entry.name, entry.upstream.url)
+            for url in entry.upstream.urls:
+                yield from _check_upstream(entry.name, url)
         elif entry.engine == "scripted":
             yield Finding("ok", entry.name, "scripted engine: no model, replies follow a script")
         elif entry.engine == "llama":

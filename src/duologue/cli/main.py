@@ -20,6 +20,7 @@ from duologue import __version__
 from duologue.cli import Config, Data, avatar, backup, keys, models
 from duologue.cli import voice as voice_commands
 from duologue.cli.accounts import audit, users
+from duologue.cli.joining import join_flags
 from duologue.cli.life import flags as life
 from duologue.cli.usage import key_commands, usage_command
 from duologue.errors import BadRequest, Problem
@@ -131,8 +132,12 @@ NoSupervise = Annotated[
     ),
 ]
 
-Upstream = Annotated[
-    str | None, typer.Option(metavar="URL", help="Forward to this OpenAI-compatible server instead.")
+Upstreams = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="URL",
+        help="Forward to this OpenAI-compatible server instead; may be repeated for servers with the same model.",
+    ),
 ]
 UpstreamKey = Annotated[
     str | None,
@@ -179,7 +184,7 @@ def serve(
     model: Model = None,
     mmproj: Projector = None,
     alias: Aliases = None,
-    upstream: Upstream = None,
+    upstream: Upstreams = None,
     upstream_key: UpstreamKey = None,
     upstream_model: UpstreamModel = None,
     engine: Engine = None,
@@ -220,7 +225,8 @@ def serve(
             "model": model,
             "mmproj": mmproj,
             "aliases": pairs(alias or (), "--alias"),
-            "upstream.url": upstream,
+            "upstream.url": upstream[0] if upstream else None,
+            "upstream.replicas": upstream[1:] if upstream else None,
             "upstream.key": upstream_key,
             "upstream.model": upstream_model,
             "engine": engine,
@@ -249,14 +255,6 @@ def serve(
 
     announce = _announce(supervisor)
     run(settings, announce=announce, probe_hardware=_look, list_cards=_list_cards, supervisor=supervisor)
-
-
-@app.command(hidden=True)
-def worker() -> None:
-    """Run one worker. The gateway starts it and passes the load spec and the secret in the environment."""
-    from duologue.worker.app import main as run
-
-    run()
 
 
 @app.command()
@@ -411,6 +409,7 @@ app.command("listen", hidden=True)(voice_commands.transcribe)
 app.command()(voice_commands.call)
 app.command()(voice_commands.clip)
 app.command()(models.setup)
+app.command()(join_flags.worker)
 app.command()(life.drain)
 app.command()(life.restart)
 app.add_typer(models.models)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
@@ -31,6 +31,7 @@ FLAGS = {
     "ui.enabled": "no-ui",
     "supervise": "no-supervise",
     "upstream.url": "upstream",
+    "upstream.replicas": "upstream",
     "upstream.key": "upstream-key",
     "upstream.model": "upstream-model",
     "host_names": "host-name",
@@ -160,6 +161,8 @@ def _parse(text: str, field: FieldInfo, variable: str) -> object:
     if kind is dict and get_args(field.annotation)[1] is str:
         return pairs(text.split(","), variable)
     item = get_args(field.annotation)[0] if kind is tuple else None
+    if get_origin(item) is Annotated:
+        item = get_args(item)[0]
     if item is str or get_origin(item) is Literal:
         return [part.strip() for part in text.split(",") if part.strip()]
     return text

@@ -138,6 +138,7 @@ class WorkerEntry(WorkerSettings):
             key = self.upstream.key.get_secret_value() if self.upstream.key else None
             sizes |= {"url": self.upstream.url, "key": key, "model": self.upstream.model or None}
             sizes |= {
+                "replicas": self.upstream.replicas or None,
                 "modalities": self.upstream.modalities or None,
                 "outputs": self.upstream.outputs or None,
             }

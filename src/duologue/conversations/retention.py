@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 import anyio
 
 from duologue.errors import Problem
+from duologue.store.cluster.work_turns import EVERY_TURN, WorkTurns
 
 if TYPE_CHECKING:
     from duologue.store.stores import Stores
@@ -51,6 +52,8 @@ class Retention:
         self._blobs = blobs
         self._uploads = uploads
         self._responses_ms = responses_ms
+        self.turns: WorkTurns = EVERY_TURN
+        """Who does the rounds over what several gateways share."""
         self._sleep = sleep
 
     async def run(self) -> None:
@@ -61,20 +64,25 @@ class Retention:
 
     async def round(self) -> None:
         """Remove everything that is due. Failures are logged and tried again in the next round."""
-        for step in (
-            self._purge,
-            self._forget_temporary,
-            self._forget_logs,
-            self._forget_responses,
-            self._collect,
-            self._drop_uploads,
-        ):
+        own = (self._forget_temporary, self._collect, self._drop_uploads)
+        shared = (self._purge, self._forget_logs, self._forget_responses, self._forget_claims)
+        for step in (*(shared if await self._is_its_turn() else ()), *own):
             try:
                 await step()
             except Problem as problem:
                 log.warning("a round of the retention was put off: %s", problem.message)
             except Exception:
                 log.exception("a round of the retention failed")
+
+    async def _is_its_turn(self) -> bool:
+        try:
+            return await self.turns.mine("retention", INTERVAL_S)
+        except Problem as problem:
+            log.warning("a round of the retention was put off: %s", problem.message)
+            return False
+
+    async def _forget_claims(self) -> None:
+        await self.turns.forget_dead()
 
     async def _purge(self) -> None:
         conversations = self._stores.durable.conversations

@@ -240,7 +240,11 @@ async def _files(
     from duologue.conversations.files.partial_uploads import PartialUploads
     from duologue.conversations.files.quota import StorageQuota
     from duologue.conversations.files.spool import Spool
+    from duologue.conversations.files.upload_pieces import FolderPieces, SharedPieces
+    from duologue.storage.opening import UPLOADS, blob_store, file_storage, upload_store
 
+    storage = file_storage(settings.storage, settings.data)
+    await storage.check()
     limits = settings.limits
     durable, temporary = stores.durable.blobs, stores.temporary.blobs
     quota = StorageQuota(
@@ -251,14 +255,17 @@ async def _files(
     )
     largest = limits.blob_mb * MEGABYTE
     blobs = Blobs(
-        settings.data / "blobs",
+        blob_store(storage),
         durable,
         limit=largest,
         now=now,
         temporary=temporary,
         quota=quota,
     )
-    uploads = PartialUploads(settings.data / "uploads", blobs, quota, limit=largest, now=now)
+    pieces = (
+        SharedPieces(upload_store(storage)) if storage.is_shared else FolderPieces(settings.data / UPLOADS)
+    )
+    uploads = PartialUploads(pieces, blobs, quota, limit=largest, now=now)
     spool = Spool(settings.data / "incoming")
     await spool.sweep()
     await uploads.load()

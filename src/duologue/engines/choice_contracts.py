@@ -48,6 +48,15 @@ class AdaptedEngine(Protocol):
         ...
 
 
+@runtime_checkable
+class ReplicatedEngine(Protocol):
+    """A language engine whose model is on one or several servers."""
+
+    def drain_replica(self, url: str, drained: bool) -> None:
+        """Give one of several servers no new requests, or give it some again. Raises NotFound (`replica_not_found`)."""
+        ...
+
+
 def check_tokens(tokens: Sequence[int], vocabulary: int, model: str) -> None:
     """Raises BadRequest for a token that the model does not have."""
     if tokens and not (min(tokens) >= 0 and max(tokens) < vocabulary):

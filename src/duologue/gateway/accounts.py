@@ -10,12 +10,14 @@ from fastapi import APIRouter
 from starlette.middleware import Middleware
 
 from duologue.config import Settings
+from duologue.gateway import tls
 from duologue.gateway.audit import audit_routes
 from duologue.gateway.audit.admin_requests import AdminRequests
 from duologue.gateway.audit.audit_log import AuditLog
 from duologue.gateway.auth import key_routes, login_routes, middleware, sessions
 from duologue.gateway.auth.guessing import GuessGuard
 from duologue.gateway.auth.keys import Keys, read_key, wall_clock
+from duologue.gateway.static_page import StaticPage
 
 if TYPE_CHECKING:
     from duologue.store.database import Database
@@ -31,8 +33,22 @@ class Accounts:
         self.keys = Keys(read_key(key, settings.key_file), always=remote)
         self.guessing = GuessGuard()
         self.logins = sessions.LoginSessions(self.keys)
-        self.cookie = middleware.cookie_name(settings.port)
+        self.cookie = middleware.cookie_name(
+            settings.port, settings.database_url if settings.cluster.address else None
+        )
         self.audit = AuditLog(settings.audit, wall_clock)
+
+    def authentication(self, page: StaticPage, settings: Settings) -> Middleware:
+        """The middleware that checks who asks. Open to everyone are the files of the page, and the certificate to trust."""
+        return Middleware(
+            middleware.Authentication,
+            self.keys,
+            self.logins,
+            cookie=self.cookie,
+            open_files=page.paths | {tls.CA_PATH},
+            login_page=page.login if settings.ui.enabled else None,
+            guessing=self.guessing,
+        )
 
     def recording(self) -> Middleware:
         """The middleware that records the acts of admins; it goes behind the authentication."""

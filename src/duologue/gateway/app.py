@@ -28,7 +28,6 @@ from duologue.gateway.anthropic import anthropic_messages, anthropic_models
 from duologue.gateway.apps import app_routes
 from duologue.gateway.apps.app_registry import AppRegistry
 from duologue.gateway.apps.modes import Abilities
-from duologue.gateway.auth import middleware
 from duologue.gateway.auth.background_work import BackgroundWork
 from duologue.gateway.auth.keys import wall_clock
 from duologue.gateway.avatars import avatar_routes, clip_routes
@@ -68,6 +67,7 @@ from duologue.gateway.models.service import ModelService
 from duologue.gateway.presets import preset_routes
 from duologue.gateway.presets.voice_samples import VoiceSamples
 from duologue.gateway.recordings import recording_routes
+from duologue.gateway.recordings.recording_archive import RecordingArchive
 from duologue.gateway.recordings.service import RecordingService
 from duologue.gateway.responses.response_api import response_api
 from duologue.gateway.scheduling.eta import BASES, Estimator
@@ -75,6 +75,7 @@ from duologue.gateway.scheduling.generate import Generator
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.scheduler import Scheduler
 from duologue.gateway.scheduling.traced_generate import traced
+from duologue.gateway.sharing import Sharing
 from duologue.gateway.speech import pack_routes, voice_routes
 from duologue.gateway.speech.pack_service import VoicePacks
 from duologue.gateway.speech.service import SpeechService
@@ -89,6 +90,7 @@ from duologue.gateway.workers.load_specs import ListCards
 from duologue.http.error_responses import exception_handlers
 from duologue.http.openapi_document import describe_completely, operation_id
 from duologue.stall_watch import watch_loop
+from duologue.storage.opening import RECORDINGS, file_storage, recording_store, stored_file_store
 from duologue.supervisor.link import GatewayRestarts
 from duologue.threads import ThreadLane
 from duologue.tools.ssrf_guard import AddressGuard, AllowList
@@ -126,6 +128,7 @@ class Gateway:
         self.settings = settings
         self._restarts = restarts or GatewayRestarts()
         self.membership = Membership(settings)
+        self.sharing = Sharing(settings, self.membership)
         self.accounts = Accounts(settings)
         self.keys, self.guessing = self.accounts.keys, self.accounts.guessing
         self.background_work = BackgroundWork(self.keys)
@@ -144,7 +147,7 @@ class Gateway:
             stall_limit=settings.lifecycle.engine_stall_s,
             weight_of=self.usage.lookup.weight,
         )
-        self.metrics = ServerMetrics(self._pools, self.pool.find)
+        self.metrics = ServerMetrics(self.pools, self.pool.find)
         work = self.metrics.work
         generator = Generator(self.pool, observe=work.reply_ended, wrote=self.metrics.history.wrote)
         self.replies = generator.running
@@ -156,10 +159,11 @@ class Gateway:
         self.avatars = AvatarLibrary(settings.limits.avatars, LookCatalogue())
         self.speech = SpeechService(self.voice, settings.voice, self.library, work, meter)
         self.video = VideoOffers(settings.video, self.speech, self.avatars)
+        self.storage = file_storage(settings.storage, settings.data)
         clips = settings.data / "clips"
         self.clips = ClipService(self.speech, self.avatars, clips, allowed=self.background_work.allowed)
         self.files = StoredFiles(
-            settings.files, settings.data / "files", limit_mb=settings.limits.blob_mb, now=wall_clock
+            settings.files, stored_file_store(self.storage), limit_mb=settings.limits.blob_mb, now=wall_clock
         )
         self._told_voice = (self.speech.status, self.speech.card)
         fitter = MediaFitter(self.speech, settings.limits.media_budget())
@@ -168,7 +172,9 @@ class Gateway:
         self.apps = AppRegistry(self._abilities, self._models_changed)
         self.voice_packs = VoicePacks(settings, self.voice, probe_hardware)
         self.recordings = RecordingService(
-            settings.recordings, settings.data / "recordings", is_temporary=self._is_temporary
+            settings.recordings,
+            RecordingArchive(settings.data / RECORDINGS, recording_store(self.storage)),
+            is_temporary=self._is_temporary,
         )
         self.call_services = self._call_services(generator)
         self.duplex = duplex_socket.DuplexSessions(self.call_services, most=settings.limits.sockets_per_user)
@@ -184,7 +190,7 @@ class Gateway:
         )
         self.requested_models = self.model_service.requested_by(self.keys)
         moved = self.model_service.remembered.moved
-        self.life = LifeService(settings, self._pools(), probe_hardware, moved=moved)
+        self.life = LifeService(settings, self.pools(), probe_hardware, moved=moved)
         self.upstreams = UpstreamService(settings, self.pool)
         self._settled, self._loads_repeated = anyio.Event(), anyio.Event()
         self.service: Service | None = None
@@ -235,7 +241,8 @@ class Gateway:
         if request.method == "POST" and request.url.path.endswith("/runs"):
             self.apps.require("turnbased")
 
-    def _pools(self) -> list[Pool]:
+    def pools(self) -> list[Pool]:
+        """That of the models, and that of the voice worker where there is one."""
         return [self.pool, *([] if self.voice is None else [self.voice])]
 
     def _is_temporary(self, conversation: str) -> bool:
@@ -346,15 +353,7 @@ class Gateway:
             servers=[{"url": "."}],
             generate_unique_id_function=operation_id,
             middleware=[
-                Middleware(
-                    middleware.Authentication,
-                    accounts.keys,
-                    accounts.logins,
-                    cookie=accounts.cookie,
-                    open_files=page.paths | {tls.CA_PATH},
-                    login_page=page.login if settings.ui.enabled else None,
-                    guessing=accounts.guessing,
-                ),
+                *self.sharing.around(accounts.authentication(page, settings)),
                 accounts.recording(),
                 self.life.gate(),
                 self.usage.headers(),
@@ -380,7 +379,7 @@ class Gateway:
         guard = AddressGuard(AllowList(settings.tools.private_addresses))
         app.include_router(web_pictures.router(guard))
         app.include_router(self._status_router())
-        app.include_router(admin_routes.router(self._pools(), self.metrics.history, time.time))
+        app.include_router(admin_routes.router(self.pools(), self.metrics.history, time.time))
         references = MediaReferences(settings.limits, guard, stored=self.files.read)
         for router in (*self._anthropic_routes(references), *self._openai_routes(references)):
             app.include_router(router)
@@ -462,6 +461,7 @@ class Gateway:
                     join=self.membership.joined,
                 )
             )
+            await self.sharing.begin(self, self.service)
             self.life.watch_runs(self.service.runs)
             await self.apps.use(self.service.stores.durable.server_settings)
             await self.model_service.remember(self.service.stores.durable.remembered_loads)
@@ -486,4 +486,4 @@ class Gateway:
             tasks.start_soon(watch_loop, telemetry.metrics().loop_stalled)
             yield
             await self.keys.note_used()
-            await self.usage.flush()
+            await self.usage.close()

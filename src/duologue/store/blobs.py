@@ -7,11 +7,12 @@ which messages name it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
-from sqlalchemy import delete, exists, func, insert, select, update
+from sqlalchemy import Insert, Table, delete, exists, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from duologue.errors import NotFound
@@ -45,15 +46,17 @@ class BlobRows:
         name; its type and size stay."""
         now = self._now()
         async with self._database.writing(within) as connection:
-            row = (await connection.execute(select(*_COLUMNS).where(blobs.c.hash == blob.hash))).first()
+            # Locked: another gateway may just be dropping the row, or adding the same.
+            known_row = select(*_COLUMNS).where(blobs.c.hash == blob.hash).with_for_update()
+            row = (await connection.execute(known_row)).first()
             if row is None:
                 values = {column.name: getattr(blob, column.name) for column in _COLUMNS}
-                await connection.execute(insert(blobs).values(values))
+                await connection.execute(_inserted(connection, blobs, values))
             mine = (blob_owners.c.hash == blob.hash) & (blob_owners.c.user == user)
             name = await connection.scalar(select(blob_owners.c.name).where(mine))
             if name is None:
                 owner = {"hash": blob.hash, "user": user, "name": blob.name, "created": now}
-                await connection.execute(insert(blob_owners).values(owner))
+                await connection.execute(_inserted(connection, blob_owners, owner))
             else:
                 changed = update(blob_owners).where(mine).values(name=blob.name or name, created=now)
                 await connection.execute(changed)
@@ -108,11 +111,20 @@ class BlobRows:
 
     async def drop(self, hash: str, older_than_ms: int = 0) -> bool:
         """Delete the metadata of a file if it is still unreferenced; then its bytes may be removed."""
+        async with self.dropping(hash, older_than_ms) as is_dropped:
+            return is_dropped
+
+    @asynccontextmanager
+    async def dropping(self, hash: str, older_than_ms: int) -> AsyncIterator[bool]:
+        """The same, for where other gateways share the files: the bytes are removed within the block, and whoever adds the same file
+        meanwhile waits for its end."""
         async with self._database.writing() as connection:
-            if not await self._unreferenced(connection, older_than_ms, hash):
-                return False
-            await connection.execute(delete(blobs).where(blobs.c.hash == hash))
-        return True
+            # Locked before it is looked at: another gateway may just be adding an owner or a message.
+            await connection.execute(select(blobs.c.hash).where(blobs.c.hash == hash).with_for_update())
+            is_dropped = bool(await self._unreferenced(connection, older_than_ms, hash))
+            if is_dropped:
+                await connection.execute(delete(blobs).where(blobs.c.hash == hash))
+            yield is_dropped
 
     async def known(self, hashes: Iterable[str]) -> set[str]:
         """Which of these files exist."""
@@ -147,3 +159,12 @@ class BlobRows:
             for text in await connection.scalars(select(column)):
                 held.update(_HASH.findall(text))
         return [one for one in hashes if one not in held]
+
+
+def _inserted(connection: AsyncConnection, table: Table, values: Mapping[str, object]) -> Insert:
+    """The statement that adds a row, unless another gateway has just added it."""
+    if connection.dialect.name == "postgresql":
+        from sqlalchemy.dialects.postgresql import insert
+    else:
+        from sqlalchemy.dialects.sqlite import insert  # type: ignore[assignment]
+    return insert(table).values(values).on_conflict_do_nothing()

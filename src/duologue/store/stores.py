@@ -17,6 +17,7 @@ from duologue.store.approvals import Approvals
 from duologue.store.batches.batch_rows import BatchRows
 from duologue.store.batches.file_rows import FileRows
 from duologue.store.blobs import BlobRows
+from duologue.store.cluster.claim_rows import ClaimRows
 from duologue.store.conversations import Conversations
 from duologue.store.database import Database
 from duologue.store.drafts import Drafts
@@ -38,6 +39,7 @@ from duologue.store.usage.usage_rows import UsageRows
 from duologue.values.conversations import Conversation
 from duologue.values.runs import Run
 
+TEMPORARY_CLAIM = "conversation:"
 MOST_TEMPORARY = 1000
 """Temporary conversations in memory at a time."""
 
@@ -87,6 +89,8 @@ class Stores:
         self.temporary = Store(temporary, now)
         self._now = now
         self._temporary: dict[str, int] = {}
+        self.claims: ClaimRows | None = None
+        """Where several gateways share the durable database: the names of temporary conversations are claimed there, as each is in the memory of one."""
 
     @staticmethod
     @asynccontextmanager
@@ -108,16 +112,14 @@ class Stores:
             return await self.of(conversation.id).conversations.create(user, conversation)
         if conversation.id not in self._temporary:
             if await self.durable.conversations.owner(conversation.id) is not None:
-                raise BadRequest(
-                    "A conversation with this id exists already. Choose another id.",
-                    code="id_taken",
-                    param="id",
-                )
+                raise _id_taken()
             if len(self._temporary) >= MOST_TEMPORARY:
                 raise BadRequest(
                     f"There are {MOST_TEMPORARY} temporary chats already. Delete one, or start a chat that is stored.",
                     code="too_many_temporary",
                 )
+            if self.claims is not None and not await self.claims.take(TEMPORARY_CLAIM + conversation.id):
+                raise _id_taken()
         created = await self.temporary.conversations.create(user, conversation)
         self._temporary[conversation.id] = self._now()
         return created
@@ -148,4 +150,12 @@ class Stores:
         await self.temporary.conversations.forget(expired)
         for id in expired:
             del self._temporary[id]
+        if self.claims is not None and expired:
+            await self.claims.release([TEMPORARY_CLAIM + id for id in expired])
         return expired
+
+
+def _id_taken() -> BadRequest:
+    return BadRequest(
+        "A conversation with this id exists already. Choose another id.", code="id_taken", param="id"
+    )

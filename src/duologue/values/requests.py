@@ -185,6 +185,14 @@ class ChatRequest(Struct, frozen=True, tag="chat"):
     """Known fields of the dialect that this version cannot apply; reported as ignored."""
 
 
+class Replica(Struct, frozen=True):
+    """One of several servers with the same model. `reason`: why it is down."""
+
+    url: str
+    state: Literal["ready", "down", "draining"] = "ready"
+    reason: str = ""
+
+
 class ModelCard(Struct, frozen=True):
     """What a loaded model is and what its engine can do, as a worker reports it."""
 
@@ -237,6 +245,8 @@ class ModelCard(Struct, frozen=True):
     """Where it runs, as far as the engine knows: "cpu", "cuda:1", or several cards with commas."""
     upstream: str = ""
     """The connected server that has it; empty for a model of a worker of its own."""
+    replicas: tuple[Replica, ...] = ()
+    """The servers that have it, where they are several behind one name."""
 
     @property
     def task(self) -> Task:

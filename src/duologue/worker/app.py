@@ -28,15 +28,14 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from duologue import telemetry
 from duologue.errors import DeviceLost
+from duologue.notifier import Notifier
 from duologue.sessions.chat.reply_controls import ReplyControls
 from duologue.sessions.speech.speech_task import SendEvent
 from duologue.stall_watch import watch_loop
 from duologue.tracing import spans
-from duologue.values.questions.worker_answers import Answer
-from duologue.values.questions.worker_questions import Question
 from duologue.wire import worker_protocol
 from duologue.worker import traced_work
-from duologue.worker.connection import Emit, GatewayConnection
+from duologue.worker.connection import Emit, EndProcess, GatewayConnection, Generate, RunSession
 from duologue.worker.inbox import ControlInbox
 from duologue.worker.language import LanguageService
 from duologue.worker.service import WorkerService
@@ -54,23 +53,63 @@ DEVICE_LOST = 75
 
 
 class Worker:
-    """The service, its status, and the connection to the gateway."""
+    """The service, its status, and the connections to its gateways: one, unless it has joined several."""
 
     def __init__(self, load_spec: worker_protocol.LoadSpec, traceparent: str = "") -> None:
         self.load_spec, self._traceparent = load_spec, traceparent
         self.status = WorkerLifecycle(load_spec.worker)
-        self.connection = GatewayConnection(
-            self._generate, self._answer, self.status.report, self._run_session, _end_without_device
-        )
-        report = self.connection.send_report
+        self._connections: list[GatewayConnection] = []
+        self.reported = Notifier()
         self.service: WorkerService = (
-            VoiceService(load_spec, self.status, report)
+            VoiceService(load_spec, self.status, self.report)
             if load_spec.engine == VOICE
-            else LanguageService(load_spec, self.status, report, self.connection.lose_device)
+            else LanguageService(load_spec, self.status, self.report, self.lose_device)
         )
         self.served = 0
         self.stalls, self.stalled = 0, 0.0
         self.started = time.time()
+
+    def connect(
+        self,
+        end_process: EndProcess,
+        generate: Generate | None = None,
+        run_session: RunSession | None = None,
+    ) -> GatewayConnection:
+        """A connection to a gateway, around the worker's own work or what is given."""
+        connection = GatewayConnection(
+            generate or self.generate,
+            self.service.answer,
+            self.status.report,
+            run_session or self.run_session,
+            end_process,
+        )
+        self._connections.append(connection)
+        return connection
+
+    def disconnect(self, connection: GatewayConnection) -> None:
+        """The connection is over."""
+        self._connections.remove(connection)
+
+    @property
+    def running(self) -> int:
+        """Number of running generations and sessions."""
+        return sum(connection.running for connection in self._connections)
+
+    def report(self) -> None:
+        """Send the status to every gateway."""
+        for connection in self._connections:
+            connection.send_report()
+        self.reported.notify()
+
+    async def wait_idle(self) -> None:
+        """Return once nothing runs."""
+        for connection in tuple(self._connections):
+            await connection.wait_idle()
+
+    def lose_device(self, lost: DeviceLost) -> None:
+        """As `GatewayConnection.lose_device`, for every gateway."""
+        for connection in self._connections:
+            connection.lose_device(lost)
 
     async def run(self) -> None:
         """Load the engines, then watch them and the event loop: while a model loads, its library holds the interpreter."""
@@ -86,7 +125,8 @@ class Worker:
         self.stalls += 1
         self.stalled += seconds
 
-    async def _generate(self, begin: worker_protocol.Begin, emit: Emit, controls: ReplyControls) -> None:
+    async def generate(self, begin: worker_protocol.Begin, emit: Emit, controls: ReplyControls) -> None:
+        """Run a generation."""
         self._note_request(begin.request_id)
         with (
             traced_work.reply_span(begin, self.load_spec.worker) as span,
@@ -94,13 +134,11 @@ class Worker:
         ):
             await self.service.generate(begin, emit, controls)
 
-    async def _run_session(self, opening: worker_protocol.Open, inbox: ControlInbox, send: SendEvent) -> None:
+    async def run_session(self, opening: worker_protocol.Open, inbox: ControlInbox, send: SendEvent) -> None:
+        """Run a call, a speech, a transcription or a clip."""
         self._note_request(opening.request_id)
         with traced_work.session_span(opening, self.load_spec.worker):
             await self.service.run_session(opening, inbox, send)
-
-    async def _answer(self, question: Question) -> Answer:
-        return await self.service.answer(question)
 
     def _note_request(self, request_id: str) -> None:
         self.served += 1
@@ -113,7 +151,7 @@ class Worker:
             "worker_status": self.status.state,
             "detail": self.status.detail,
             "model_loaded": self.status.state == "ready",
-            "running": self.connection.running,
+            "running": self.running,
             "served": self.served,
         }
 
@@ -124,7 +162,7 @@ class Worker:
             "# TYPE duologue_worker_requests_total counter\n"
             f"duologue_worker_requests_total {self.served}\n"
             "# TYPE duologue_worker_running gauge\n"
-            f"duologue_worker_running {self.connection.running}\n"
+            f"duologue_worker_running {self.running}\n"
             "# TYPE duologue_worker_slots gauge\n"
             f"duologue_worker_slots {card.slots if card else 0}\n"
             "# TYPE duologue_worker_loop_stalls_total counter\n"
@@ -158,6 +196,7 @@ class _GatewaySocket:
 def build(worker: Worker, secret: str) -> Starlette:
     """The worker's ASGI application. Every endpoint requires the gateway's secret."""
     expected = f"Bearer {secret}".encode()
+    connection = worker.connect(_end_without_device)
 
     def allowed(headers: object) -> bool:
         authorization = getattr(headers, "get")("authorization", "")  # noqa: B009
@@ -185,7 +224,7 @@ def build(worker: Worker, secret: str) -> Starlette:
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(worker.run)
-            tasks.start_soon(_end_with_the_gateway)
+            tasks.start_soon(end_with_parent)
             yield
             tasks.cancel_scope.cancel()
         await worker.service.close()
@@ -195,8 +234,8 @@ def build(worker: Worker, secret: str) -> Starlette:
         routes=[
             Route("/health", guarded(lambda: JSONResponse(worker.health()))),
             Route("/metrics", guarded(lambda: PlainTextResponse(worker.metrics()))),
-            WebSocketRoute("/live", socket(worker.connection.run_live)),
-            WebSocketRoute("/bulk", socket(worker.connection.run_bulk)),
+            WebSocketRoute("/live", socket(connection.run_live)),
+            WebSocketRoute("/bulk", socket(connection.run_bulk)),
         ],
         lifespan=lifespan,
     )
@@ -209,8 +248,8 @@ def _end_without_device(lost: DeviceLost) -> None:
     os._exit(DEVICE_LOST)
 
 
-async def _end_with_the_gateway() -> None:
-    """End this process at once when the gateway's end of standard input closes: the gateway is gone."""
+async def end_with_parent() -> None:
+    """End this process at once when the other end of standard input closes: the gateway, or whoever else started it, is gone."""
     descriptor = sys.stdin.fileno()
     while True:
         await anyio.wait_readable(descriptor)
@@ -218,11 +257,11 @@ async def _end_with_the_gateway() -> None:
             os._exit(0)
 
 
-def _die_with_parent() -> None:
-    """Ask the kernel to kill this process together with the gateway (Linux only).
+def die_with_parent() -> None:
+    """Ask the kernel to kill this process together with the gateway, or whoever else started it (Linux only).
 
     The event loop cannot watch standard input while a library holds the interpreter, for example when it loads a model. If
-    the gateway died before the request to the kernel, standard input is closed already.
+    the parent died before the request to the kernel, standard input is closed already.
     """
     if sys.platform == "linux":
         import ctypes
@@ -236,7 +275,7 @@ def _die_with_parent() -> None:
 
 def main() -> None:
     """Run the worker that this process's environment describes."""
-    _die_with_parent()
+    die_with_parent()
     level, _, form = os.environ.pop("DUOLOGUE_WORKER_LOG", "info:text").partition(":")
     telemetry.set_up_logging(level, "json" if form == "json" else "text")
     traced_work.set_up(os.environ.pop("DUOLOGUE_WORKER_TRACING", ""))

@@ -95,6 +95,8 @@ class GatewayConnection:
         self._leases: dict[int, _Lease] = {}
         self._early: OrderedDict[int, None] = OrderedDict()
         self._tasks: anyio.abc.TaskGroup | None = None
+        self._elsewhere: tuple[int, ...] = ()
+        self._idle = Notifier()
 
     @property
     def running(self) -> int:
@@ -104,6 +106,16 @@ class GatewayConnection:
     def send_report(self) -> None:
         """Send the worker's status to the gateway."""
         self._outbox.post(self._report())
+
+    def tell_elsewhere(self, slots: tuple[int, ...]) -> None:
+        """Tell the gateway which slots work for other gateways now."""
+        self._elsewhere = slots
+        self._outbox.tell_elsewhere(slots)
+
+    async def wait_idle(self) -> None:
+        """Return once nothing runs, and everything was sent."""
+        while self._leases or not self._outbox.empty:
+            await self._idle.wait()
 
     def lose_device(self, lost: DeviceLost) -> None:
         """The model hangs in a thread that nothing can stop: send every lease this end, then end the process."""
@@ -123,6 +135,8 @@ class GatewayConnection:
             return
         self._outbox = LiveOutbox()
         self.send_report()
+        if self._elsewhere:
+            self._outbox.tell_elsewhere(self._elsewhere)
         try:
             async with anyio.create_task_group() as tasks:
                 self._tasks = tasks
@@ -134,6 +148,8 @@ class GatewayConnection:
             self._tasks = None
             self._leases.clear()
             self._asks.clear()
+            self._outbox = LiveOutbox()
+            self._idle.notify()
 
     async def run_bulk(self, socket: FrameSocket) -> None:
         """Serve the bulk socket until it closes."""
@@ -156,6 +172,8 @@ class GatewayConnection:
                 await socket.send(worker_protocol.encode(await self._outbox.take()))
                 if self._device_lost is not None and self._outbox.empty and self._end_process is not None:
                     self._end_process(self._device_lost)
+                if not self._leases:
+                    self._idle.notify()
         except EOFError:
             scope.cancel()
 

@@ -24,6 +24,7 @@ class LiveOutbox:
         self._fragments: dict[int, deque[worker_protocol.Fragment]] = {}
         """Of the large message that a lease has begun to send."""
         self._large = 0
+        self._elsewhere: worker_protocol.SlotsElsewhere | None = None
         self._posted = Notifier()
 
     def emit(self, lease: int, event: Event) -> None:
@@ -45,6 +46,11 @@ class LiveOutbox:
         self._messages.append(message)
         self._posted.notify()
 
+    def tell_elsewhere(self, slots: tuple[int, ...]) -> None:
+        """Say which slots work for other gateways now. Only the newest is sent, and before what waits: it says where not to begin."""
+        self._elsewhere = worker_protocol.SlotsElsewhere(slots)
+        self._posted.notify()
+
     def drop(self, lease: int) -> None:
         """Forget the events of a cancelled lease. A large message that has begun is sent to its end: the gateway would wait for it."""
         self._events.pop(lease, None)
@@ -52,7 +58,7 @@ class LiveOutbox:
 
     @property
     def empty(self) -> bool:
-        return not (self._events or self._call_events or self._messages or self._fragments)
+        return not (self._events or self._call_events or self._messages or self._fragments or self._elsewhere)
 
     async def take(self) -> list[worker_protocol.Up]:
         """The next frame, waiting for something to send: everything that waits, one message a lease, so that events share frames. Of a
@@ -60,9 +66,11 @@ class LiveOutbox:
         while self.empty:
             await self._posted.wait()
         events, self._events = self._events, {}
-        messages: list[worker_protocol.Up] = [
-            worker_protocol.Emit(lease, tuple(some)) for lease, some in events.items()
-        ]
+        messages: list[worker_protocol.Up] = []
+        if self._elsewhere is not None:
+            messages.append(self._elsewhere)
+            self._elsewhere = None
+        messages += [worker_protocol.Emit(lease, tuple(some)) for lease, some in events.items()]
         for lease in [lease for lease in self._call_events if lease not in self._fragments]:
             message = worker_protocol.CallEvents(lease, tuple(self._call_events.pop(lease)))
             if _bytes(message) > worker_protocol.PIECE:

@@ -5,18 +5,19 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.support.kept_files import pieces
+from tests.support.kept_files import blob_folder, pieces
 from tests.support.thread_gate import crowded_disk
 
-from duologue.conversations.files.blob_storage import PIECE, DiskStorage, MemoryStorage
+from duologue.conversations.files.blob_storage import DurableStorage, MemoryStorage
 from duologue.errors import NotFound, TooLarge, Unavailable
+from duologue.storage.file_store import PIECE
 
 HELLO = hashlib.sha256(b"hello").hexdigest()
 
 
 @pytest.fixture(params=["folder", "memory"])
 def place(request, tmp_path):
-    return DiskStorage(tmp_path / "blobs") if request.param == "folder" else MemoryStorage()
+    return DurableStorage(blob_folder(tmp_path / "blobs")) if request.param == "folder" else MemoryStorage()
 
 
 async def take(place, *chunks, limit=2**30):
@@ -72,7 +73,7 @@ async def test_too_much_is_refused_while_it_comes(place):
 
 @pytest.mark.anyio
 async def test_what_is_not_committed_is_forgotten(tmp_path):
-    folder = DiskStorage(tmp_path / "blobs")
+    folder = DurableStorage(blob_folder(tmp_path / "blobs"))
     async with folder.stage(pieces(b"hello"), 100):
         assert files(tmp_path)[0].startswith("blobs/incoming/")
     with pytest.raises(NotFound):
@@ -87,14 +88,14 @@ async def test_an_upload_that_breaks_off_leaves_nothing(tmp_path):
         raise ConnectionResetError
 
     with pytest.raises(ConnectionResetError):
-        async with DiskStorage(tmp_path / "blobs").stage(broken(), 2**30):
+        async with DurableStorage(blob_folder(tmp_path / "blobs")).stage(broken(), 2**30):
             pytest.fail("it came")
     assert files(tmp_path) == []
 
 
 @pytest.mark.anyio
 async def test_on_a_busy_disk_too_an_upload_leaves_nothing_and_a_file_is_removed(tmp_path):
-    folder = DiskStorage(tmp_path / "blobs")
+    folder = DurableStorage(blob_folder(tmp_path / "blobs"))
     async with crowded_disk() as crowd, folder.stage(pieces(b"hello"), 100):
         await crowd()
     assert files(tmp_path) == []
@@ -107,7 +108,7 @@ async def test_on_a_busy_disk_too_an_upload_leaves_nothing_and_a_file_is_removed
 
 @pytest.mark.anyio
 async def test_the_same_file_is_kept_once(tmp_path):
-    folder = DiskStorage(tmp_path)
+    folder = DurableStorage(blob_folder(tmp_path))
     await take(folder, b"hello")
     await take(folder, b"hello")
     assert files(tmp_path) == [f"{HELLO[:2]}/{HELLO}"]
@@ -115,7 +116,7 @@ async def test_the_same_file_is_kept_once(tmp_path):
 
 @pytest.mark.anyio
 async def test_a_file_the_disk_has_cut_is_mended_when_it_comes_again(tmp_path):
-    folder = DiskStorage(tmp_path)
+    folder = DurableStorage(blob_folder(tmp_path))
     await take(folder, b"hello")
     (tmp_path / HELLO[:2] / HELLO).write_bytes(b"he")
     await take(folder, b"hello")
@@ -137,7 +138,7 @@ async def test_thumbnails_go_with_their_file(place):
 
 @pytest.mark.anyio
 async def test_what_broke_off_long_ago_is_swept(tmp_path):
-    folder = DiskStorage(tmp_path)
+    folder = DurableStorage(blob_folder(tmp_path))
     await folder.sweep(0)
     (tmp_path / "incoming").mkdir()
     for name, at in (("old", 1_000), ("new", 3_000)):
@@ -151,7 +152,7 @@ async def test_what_broke_off_long_ago_is_swept(tmp_path):
 async def test_a_folder_that_cannot_be_written_is_told(tmp_path):
     (tmp_path / "blobs").write_text("a file where the folder should be")
     with pytest.raises(Unavailable, match="Check its free space and permissions") as refused:
-        await take(DiskStorage(tmp_path / "blobs"), b"hello")
+        await take(DurableStorage(blob_folder(tmp_path / "blobs")), b"hello")
     assert refused.value.code == "storage_unavailable"
 
 
@@ -162,7 +163,7 @@ async def test_a_full_disk_is_told_and_leaves_nothing(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(Unavailable, match="No space left on device"):
-        await take(DiskStorage(tmp_path), b"hello")
+        await take(DurableStorage(blob_folder(tmp_path)), b"hello")
     assert files(tmp_path) == []
 
 

@@ -5,7 +5,8 @@ import pytest
 from tests.support.kept_files import LIMIT, kept, pieces
 from tests.support.sample_files import HEIC, drawing, encoded, opened, pdf, turned, wav
 
-from duologue.conversations.files.blobs import REFUSED_MS, SIDES, UNUSED_MS, Blobs
+from duologue.conversations.files.blob_storage import SIDES
+from duologue.conversations.files.blobs import REFUSED_MS, UNUSED_MS, Blobs
 from duologue.errors import BadRequest, NotFound, TooLarge
 from duologue.values.conversations import Conversation, ImageContent, StoredMessage
 

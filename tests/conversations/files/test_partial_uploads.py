@@ -18,6 +18,7 @@ from duologue.conversations.files.partial_uploads import (
     PartialUploads,
 )
 from duologue.conversations.files.quota import StorageQuota
+from duologue.conversations.files.upload_pieces import FolderPieces
 from duologue.errors import BadRequest, Busy, NotFound, Problem, TooLarge, Unavailable
 
 pytestmark = pytest.mark.anyio
@@ -44,7 +45,7 @@ class Bench(Struct):
 
 def _uploads(place: Kept, folder: Path) -> PartialUploads:
     quota = StorageQuota(place.durable.blobs, place.temporary.blobs, limit=ROOM, temporary_limit=ROOM)
-    return PartialUploads(folder, place.blobs, quota, limit=LIMIT, now=place.clock)
+    return PartialUploads(FolderPieces(folder), place.blobs, quota, limit=LIMIT, now=place.clock)
 
 
 @pytest.fixture
@@ -114,7 +115,7 @@ async def test_it_goes_on_after_a_restart(bench: Bench) -> None:
     (bench.folder / f"{upload.id}.new").write_bytes(b"{")
     after = await bench.restarted()
     assert bench.names() == [f"{upload.id}.json", f"{upload.id}.part"]
-    found = after.get("ada", upload.id)
+    found = await after.get("ada", upload.id)
     assert (found.offset, found.size, found.name) == (300, len(DATA), "notes.txt")
     blob = await after.add("ada", upload.id, 300, DATA[300:])
     assert blob is not None
@@ -131,7 +132,7 @@ async def test_it_is_nobody_else_s(bench: Bench) -> None:
         with pytest.raises(NotFound) as refused:
             await act()
         assert refused.value.code == "upload_not_found"
-    assert bench.uploads.get("ada", upload.id).offset == 0
+    assert (await bench.uploads.get("ada", upload.id)).offset == 0
 
 
 async def test_what_is_too_large_is_refused_at_once(bench: Bench) -> None:
@@ -144,7 +145,7 @@ async def test_what_is_too_large_is_refused_at_once(bench: Bench) -> None:
     upload = await bench.uploads.begin("ada", "", "", 10)
     with pytest.raises(TooLarge, match="10 bytes"):
         await bench.uploads.add("ada", upload.id, 0, DATA)
-    assert bench.uploads.get("ada", upload.id).offset == 0
+    assert (await bench.uploads.get("ada", upload.id)).offset == 0
 
 
 async def test_a_file_that_does_not_fit_into_the_storage_leaves_nothing(bench: Bench) -> None:
@@ -177,8 +178,8 @@ async def test_one_that_nobody_goes_on_with_is_removed(bench: Bench) -> None:
     used = await bench.uploads.begin("ada", "", "", len(DATA))
     bench.place.clock.at += IDLE_MS // 2 + 1000
     with pytest.raises(NotFound):
-        bench.uploads.get("ada", left.id)
-    assert (await bench.restarted()).get("ada", used.id).size == len(DATA)
+        await bench.uploads.get("ada", left.id)
+    assert (await (await bench.restarted()).get("ada", used.id)).size == len(DATA)
     assert bench.names() == [f"{used.id}.json", f"{used.id}.part"], "a start removes it too"
     assert await bench.uploads.collect() == 1
     await bench.uploads.drop("ada", used.id)
@@ -197,7 +198,7 @@ async def test_uploads_of_a_user_are_counted_and_the_abandoned_ones_make_room(be
     bench.place.clock.at += ABANDONED_MS + 1000
     await bench.uploads.begin("ada", "", "", 1)
     with pytest.raises(NotFound):
-        bench.uploads.get("ada", first.id)
+        await bench.uploads.get("ada", first.id)
 
 
 async def test_unfinished_uploads_do_not_fill_the_disk(bench: Bench) -> None:

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 from tests.support.store_fixtures import Clock, clock, memory
 from tests.support.stored_files import stored
+from tests.support.user_files import file_folder
 
 from duologue.config.sections.batches import BatchSettings, FileSettings
 from duologue.errors import AccessRevoked
@@ -117,7 +118,7 @@ class Place:
         self.file_rows = FileRows(memory, clock)
         self.requests = StandIn()
         self.access = Access()
-        self.files = StoredFiles(FileSettings(), folder / "files", limit_mb=100, now=clock)
+        self.files = StoredFiles(FileSettings(), file_folder(folder), limit_mb=100, now=clock)
         self.service: BatchService
 
     @asynccontextmanager
@@ -125,7 +126,9 @@ class Place:
         self, files: FileSettings | None = None, **settings: Any
     ) -> AsyncIterator[BatchService]:
         """A server from its start until it is killed: what runs is cancelled."""
-        self.files = StoredFiles(files or FileSettings(), self.folder / "files", limit_mb=100, now=self.clock)
+        self.files = StoredFiles(
+            files or FileSettings(), file_folder(self.folder), limit_mb=100, now=self.clock
+        )
         self.service = BatchService(
             BatchSettings(**settings),
             self.folder / "batches",

@@ -256,7 +256,7 @@ async def test_a_bug_ends_the_batch_and_no_other(place: Place, caplog):
 async def test_an_input_that_is_gone_is_told(place: Place):
     async with place.running():
         file = await stored(place.files, lines(1))
-        place.files.path(file.id).unlink()
+        (await place.files.source(file.id)).unlink()
         batch = StoredBatch(
             "batch_1", "ada", "/v1/chat/completions", file.id, place.clock(), place.clock() + 1000
         )
@@ -272,7 +272,7 @@ async def test_two_tasks_that_store_a_state_leave_the_newer_one(place: Place):
     saves: list[str] = []
     save = place.rows.save
 
-    async def slow(batch: StoredBatch) -> None:
+    async def slow(batch: StoredBatch, *, within: object = None) -> None:
         saves.append(batch.status)
         place.requests.news.notify()
         if len(saves) == 1:

@@ -11,6 +11,7 @@ import httpx
 import pytest
 from tests.support.store_fixtures import Clock, clock, memory
 from tests.support.stored_files import clients
+from tests.support.user_files import file_folder
 
 from duologue.config.sections.batches import FileSettings
 from duologue.gateway.files import file_routes
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.anyio
 async def http(
     memory: Database, clock: Clock, tmp_path: Path, anyio_backend: Any
 ) -> AsyncIterator[httpx.AsyncClient]:
-    files = StoredFiles(FileSettings(), tmp_path / "files", limit_mb=1, now=clock)
+    files = StoredFiles(FileSettings(), file_folder(tmp_path), limit_mb=1, now=clock)
     async with anyio.create_task_group() as tasks, clients(file_routes.router(files)) as client:
         await tasks.start(files.run, FileRows(memory, clock))
         yield client

@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 import pytest
 from tests.support.store_fixtures import Clock, clock, memory
+from tests.support.user_files import file_folder, folder_of
 
 from duologue.config.sections.batches import FileSettings
 from duologue.errors import Busy, NotFound, Problem, TooLarge, Unavailable
@@ -29,7 +30,7 @@ Open = Callable[..., AbstractAsyncContextManager[StoredFiles]]
 def opened(memory: Database, clock: Clock, tmp_path: Path) -> Open:
     @asynccontextmanager
     async def opening(**settings: Any) -> AsyncIterator[StoredFiles]:
-        files = StoredFiles(FileSettings(**settings), tmp_path / "files", limit_mb=1, now=clock)
+        files = StoredFiles(FileSettings(**settings), file_folder(tmp_path), limit_mb=1, now=clock)
         async with anyio.create_task_group() as tasks:
             await tasks.start(files.run, FileRows(memory, clock))
             yield files
@@ -56,7 +57,7 @@ async def kept(
 
 
 def on_disk(files: StoredFiles) -> list[str]:
-    folder = files.path("x").parent
+    folder = folder_of(files)
     return sorted(path.name for path in folder.rglob("*") if path.is_file())
 
 
@@ -64,7 +65,7 @@ async def test_a_file_is_its_owners_alone(opened):
     async with opened() as files:
         file = await kept(files, b"some words", name="folder/notes\n.txt")
         assert (file.name, file.size, file.expires) == ("notes.txt", 10, 0)
-        assert files.path(file.id).stat().st_mode & 0o777 == 0o600
+        assert (await files.source(file.id)).stat().st_mode & 0o777 == 0o600
         assert await files.read("ada", file.id, 100) == ("notes.txt", b"some words")
         async with files.opened(file) as pieces:
             assert [piece async for piece in pieces] == [b"some words"]
@@ -144,7 +145,7 @@ async def test_two_files_that_arrive_together_are_no_more_than_one_user_may_have
 async def test_a_file_that_lost_bytes_is_not_given_out_as_whole(opened):
     async with opened() as files:
         file = await kept(files, b"some words")
-        files.path(file.id).write_bytes(b"some")
+        (await files.source(file.id)).write_bytes(b"some")
         with pytest.raises(Unavailable, match="4 of its 10 bytes"):
             async with files.opened(file):
                 pass
@@ -205,12 +206,12 @@ async def test_a_start_removes_what_a_killed_server_left(opened, tmp_path):
 async def test_a_file_that_is_gone_from_the_disk_is_not_found(opened):
     async with opened() as files:
         file = await kept(files)
-        files.path(file.id).unlink()
+        (await files.source(file.id)).unlink()
         with pytest.raises(NotFound):
             await files.read("ada", file.id, 100)
 
 
 async def test_before_the_database_is_open_there_are_none(tmp_path):
-    files = StoredFiles(FileSettings(), tmp_path, limit_mb=1, now=lambda: 0)
+    files = StoredFiles(FileSettings(), file_folder(tmp_path), limit_mb=1, now=lambda: 0)
     with pytest.raises(Unavailable):
         await files.get("ada", "file-1")

@@ -11,6 +11,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 from tests.support.store_fixtures import Clock, clock, memory
+from tests.support.user_files import recording_folder
 
 from duologue.config.sections.recordings import RecordingSettings
 from duologue.gateway.recordings.recording_routes import router
@@ -52,7 +53,7 @@ class Server:
 
 @pytest.fixture
 async def server(memory: Database, clock: Clock, tmp_path: Path) -> AsyncIterator[Server]:
-    service = RecordingService(RecordingSettings(user_gb=1), tmp_path)
+    service = RecordingService(RecordingSettings(user_gb=1), recording_folder(tmp_path))
     app = FastAPI(exception_handlers=exception_handlers())
     app.include_router(router(service))
 
@@ -114,7 +115,7 @@ async def test_the_sound_comes_whole_in_parts_and_as_webm(server: Server):
     id = await server.record()
     whole = await server.get(f"/{id}/sound")
     assert (whole.status_code, whole.headers["content-type"]) == (200, "audio/ogg")
-    assert whole.content == server.service.files(id).sound.read_bytes()
+    assert whole.content == server.service.archive.local(id).sound.read_bytes()
     part = await server.get(f"/{id}/sound", range="bytes=4-9")
     assert (part.status_code, part.content) == (206, whole.content[4:10])
     webm = await server.get(f"/{id}/sound?format=webm&download=1")
@@ -132,7 +133,7 @@ async def test_the_sound_of_one_that_runs_is_not_there_yet(server: Server):
 
 async def test_a_recording_that_was_cut_off_at_its_beginning_has_no_sound(server: Server):
     id = await server.record()
-    sound = server.service.files(id).sound
+    sound = server.service.archive.local(id).sound
     sound.write_bytes(sound.read_bytes()[:200])
     for left in (True, False):
         if not left:

@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 import pytest
 from tests.support.store_fixtures import Clock, clock, memory
+from tests.support.user_files import recording_folder
 
 from duologue.config.sections.recordings import RecordingSettings
 from duologue.errors import Forbidden, NotFound, TooLarge, Unavailable
@@ -38,7 +39,9 @@ def opened(rows: RecordingRows, tmp_path: Path) -> Open:
     @asynccontextmanager
     async def opening(**settings: Any) -> AsyncIterator[RecordingService]:
         service = RecordingService(
-            RecordingSettings(**settings), tmp_path, is_temporary=lambda conversation: conversation == "temp"
+            RecordingSettings(**settings),
+            recording_folder(tmp_path),
+            is_temporary=lambda conversation: conversation == "temp",
         )
         async with anyio.create_task_group() as tasks:
             await tasks.start(service.run, rows)
@@ -71,7 +74,7 @@ async def test_a_recording_is_listed_with_what_it_is(opened: Open):
             "c1",
             "ended",
         )
-        assert (row.duration, row.size) == (1000, service.files(id).size())
+        assert (row.duration, row.size) == (1000, service.archive.local(id).size())
         assert len(id) == 32
 
 
@@ -103,7 +106,7 @@ async def test_a_deleted_recording_is_gone_with_its_files(opened: Open):
         id = await a_recording(service)
         await service.delete("anna", id)
         assert await service.list("anna") == []
-        assert not service.files(id).folder.exists()
+        assert not service.archive.local(id).folder.exists()
 
 
 async def test_one_that_runs_is_ended_and_deleted(opened: Open):
@@ -112,7 +115,7 @@ async def test_one_that_runs_is_ended_and_deleted(opened: Open):
         recorder = await service.start("anna", "call", marks=True, on_end=ends.append)
         await service.delete("anna", recorder.id)
         assert ends == ["stopped"]
-    assert not service.files(recorder.id).folder.exists()
+    assert not service.archive.local(recorder.id).folder.exists()
 
 
 async def test_the_operator_may_forbid_it(opened: Open):
@@ -173,7 +176,7 @@ async def test_old_ones_are_deleted(opened: Open, rows: RecordingRows, clock: Cl
         clock.forward(DAY_MS + 1)
         await service.remove_old()
         assert [row.id for row in await service.list("anna")] == [young]
-        assert not service.files(old).folder.exists()
+        assert not service.archive.local(old).folder.exists()
 
 
 async def test_what_the_end_of_the_server_cut_off_has_an_end_and_can_be_played(
@@ -196,11 +199,11 @@ async def test_what_the_end_of_the_server_cut_off_has_an_end_and_can_be_played(
 async def test_files_that_belong_to_no_recording_are_removed(opened: Open, tmp_path: Path):
     RecordingFiles(tmp_path / "orphan").create()
     async with opened() as service:
-        assert not service.files("orphan").folder.exists()
+        assert not service.archive.local("orphan").folder.exists()
 
 
 async def test_before_the_server_has_started_nothing_is_recorded(tmp_path: Path):
-    service = RecordingService(RecordingSettings(), tmp_path)
+    service = RecordingService(RecordingSettings(), recording_folder(tmp_path))
     with pytest.raises(Unavailable):
         await service.start("anna", "call", marks=True)
     with pytest.raises(Unavailable):

@@ -9,7 +9,6 @@ from tests.support.stand_in import StandIn
 
 from duologue.errors import Busy, QueueFull, Unavailable
 from duologue.gateway.scheduling.generate import Generator
-from duologue.gateway.scheduling.prefix_digest import chain, opening, reading_size
 from duologue.gateway.scheduling.scheduler import Moved, Scheduler
 from duologue.threads import LARGE
 from duologue.values.events import (
@@ -23,6 +22,7 @@ from duologue.values.events import (
     Usage,
 )
 from duologue.values.messages import system, user
+from duologue.values.prefixes.prefix_digest import chain, opening, reading_size
 from duologue.values.requests import ChatRequest, ModelCard, Sampling
 
 pytestmark = pytest.mark.anyio

@@ -1,4 +1,4 @@
-"""The settings of an OpenAI-compatible server that is used instead of a local model."""
+"""The settings of an OpenAI-compatible server, or of several with the same model, used instead of a local model."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ from duologue.config.section import Section
 class UpstreamSettings(Section):
     url: HttpUrl = Field(
         default="", description="An OpenAI-compatible server to use instead of a local model."
+    )
+    replicas: tuple[HttpUrl, ...] = Field(
+        default=(),
+        description="Further servers with the same model and key; `slots` counts for each, and a conversation stays with one while that is well.",
     )
     key: SecretStr | None = Field(default=None, description="The API key for that server.")
     model: str = Field(default="", description="The model to use there; empty: the first one it lists.")
@@ -48,3 +52,8 @@ class UpstreamSettings(Section):
         default=2,
         description="How often a request is sent again that it did not begin to answer: no connection, 429, 502, 503, 504.",
     )
+
+    @property
+    def urls(self) -> tuple[str, ...]:
+        """Every server."""
+        return (self.url, *self.replicas)

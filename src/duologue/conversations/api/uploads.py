@@ -14,7 +14,8 @@ from msgspec import Struct
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
-from duologue.conversations.files.partial_uploads import IDLE_MS, PIECE_BYTES, PartialUpload, PartialUploads
+from duologue.conversations.files.partial_uploads import IDLE_MS, PIECE_BYTES, PartialUploads
+from duologue.conversations.files.upload_pieces import PartialUpload
 from duologue.errors import BadRequest, TooLarge
 from duologue.http.json_api import answer, nothing, read_body, user_of
 from duologue.http.openapi import documented
@@ -67,7 +68,7 @@ def router(uploads: PartialUploads) -> APIRouter:
         openapi_extra=documented(status=204, says="Upload-Offset and Upload-Length"),
     )
     async def read_upload(request: Request, id: str) -> Response:
-        return Response(status_code=204, headers=_state(uploads.get(user_of(request), id)))
+        return Response(status_code=204, headers=_state(await uploads.get(user_of(request), id)))
 
     @routes.patch(
         "/{id}",
@@ -85,13 +86,13 @@ def router(uploads: PartialUploads) -> APIRouter:
         """The last piece is answered with the file, as an upload in one piece is. After a lost answer, an empty piece at the end is
         answered with it again. What arrives of a piece before the connection breaks is kept."""
         user, offset = user_of(request), _offset(request)
-        uploads.get(user, id)
+        await uploads.get(user, id)
         data, is_whole = await _piece(request)
         blob = await uploads.add(user, id, offset, data)
         if not is_whole:
             raise BadRequest("The upload broke off.")
         if blob is None:
-            return Response(status_code=204, headers=_state(uploads.get(user, id)))
+            return Response(status_code=204, headers=_state(await uploads.get(user, id)))
         return Response(msgspec.json.encode(blob), 201, media_type="application/json")
 
     @routes.delete(

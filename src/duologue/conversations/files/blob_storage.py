@@ -1,12 +1,11 @@
-"""Storage for the bytes of files, each under the SHA-256 of its content: a folder, or memory for temporary chats.
+"""Storage for the bytes of files, each under the SHA-256 of its content: where files of users are kept, or memory for temporary chats.
 
-Used by `blobs.py`. Owns temporary files, the commit of a complete file, and the error for a disk that cannot be written.
+Used by `blobs.py`. Owns temporary files and the commit of a complete file; `storage` knows where it lies.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 import secrets
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -16,14 +15,15 @@ from typing import BinaryIO, Protocol, TypeVar
 
 import anyio
 
-from duologue.conversations.files.folder_access import in_folder
 from duologue.errors import NotFound, TooLarge, Unavailable
+from duologue.storage.file_store import PIECE, FileStore
+from duologue.storage.folder_access import in_folder
 from duologue.threads import disk_cleanup, disk_io
 
 T = TypeVar("T")
 
-PIECE = 2**20
-"""Bytes written or read in one go."""
+SIDES = (64, 128, 256, 512, 1024)
+"""The sizes of thumbnails, in pixels. Few, because each is a file of its own."""
 HEAD = 65_536
 """Bytes at the start of a file that a staged file exposes."""
 MEMORY = 512 * 2**20
@@ -51,6 +51,10 @@ class BlobStorage(Protocol):
     @abstractmethod
     async def read(self, hash: str, start: int = 0, size: int = -1) -> bytes: ...
     @abstractmethod
+    def pieces(self, hash: str, start: int, end: int) -> AsyncIterator[bytes]:
+        """The bytes from `start` up to `end`, a few megabytes in memory at a time."""
+
+    @abstractmethod
     async def source(self, hash: str) -> bytes | Path:
         """What a decoder process reads the file from: its path, or its bytes where it is not on disk."""
 
@@ -67,17 +71,17 @@ class BlobStorage(Protocol):
         """Remove the remains of uploads that were interrupted before this time (ms since 1970)."""
 
 
-class DiskStorage(BlobStorage):
-    """Files are `root/ab/abcdef...`; uploads in progress are in `root/incoming`."""
+class DurableStorage(BlobStorage):
+    """Files are `ab/abcdef...` in `files`, with their thumbnails beside them; uploads in progress are in its folder for what arrives."""
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        self._incoming = root / "incoming"
+    def __init__(self, files: FileStore) -> None:
+        self.is_shared = files.is_shared
+        self._files = files
 
     @asynccontextmanager
     async def stage(self, chunks: AsyncIterator[bytes], limit: int) -> AsyncIterator[StagedFile]:
-        path = self._incoming / secrets.token_hex(16)
-        file = await self._do(self._create, path)
+        path = self._files.incoming / secrets.token_hex(16)
+        file = await self._do(_create, path)
         try:
             digest, size, head = hashlib.sha256(), 0, b""
             async for piece in _pieces(chunks, limit):
@@ -86,92 +90,57 @@ class DiskStorage(BlobStorage):
                 await self._do(_write, file, digest, piece)
 
             async def commit() -> None:
-                await self._do(self._commit, file, path, digest.hexdigest())
+                await self._do(file.flush)
+                await self._commit(path, digest.hexdigest(), size)
 
             yield StagedFile(digest.hexdigest(), size, head, commit)
         finally:
             with anyio.CancelScope(shield=True):
                 await self._do(_discard, file, path, run=disk_cleanup)
 
+    async def _commit(self, path: Path, hash: str, size: int) -> None:
+        # The length is compared too: a failing disk may have truncated the existing file.
+        if not await self._has(hash, size):
+            await self._files.put(_name(hash), path)
+
+    async def _has(self, hash: str, size: int) -> bool:
+        try:
+            return await self._files.size(_name(hash)) == size
+        except NotFound:
+            return False
+
     async def size(self, hash: str) -> int:
-        return (await self._do(os.stat, self._path(hash))).st_size
+        return await self._files.size(_name(hash))
 
     async def read(self, hash: str, start: int = 0, size: int = -1) -> bytes:
-        return await self._do(_read, self._path(hash), start, size)
+        return await self._files.read(_name(hash), start, size)
+
+    def pieces(self, hash: str, start: int, end: int) -> AsyncIterator[bytes]:
+        return self._files.pieces(_name(hash), start, end)
 
     async def source(self, hash: str) -> bytes | Path:
-        await self.size(hash)  # raises NotFound
-        return self._path(hash).absolute()
+        return await self._files.source(_name(hash))
 
     async def thumbnail(self, hash: str, side: int) -> bytes | None:
         try:
-            return await self._do(_read, self._thumbnail(hash, side), 0, -1)
+            return await self._files.read(_thumbnail(hash, side))
         except NotFound:
             return None
 
     async def keep_thumbnail(self, hash: str, side: int, data: bytes) -> None:
-        await self._do(self._put, self._thumbnail(hash, side), data)
+        await self._files.put_bytes(_thumbnail(hash, side), data)
 
     async def remove(self, hash: str) -> None:
-        await self._do(self._remove, hash, run=disk_cleanup)
+        await self._files.delete(_name(hash), *(_thumbnail(hash, side) for side in SIDES))
 
     async def sweep(self, before: int) -> None:
-        await self._do(self._sweep, before)
+        await self._do(_sweep, self._files.incoming, before)
 
     async def _do(
         self, function: Callable[..., T], *args: object, run: Callable[..., Awaitable[T]] = disk_io
     ) -> T:
         missing = NotFound("The file no longer exists.", code="blob_not_found")
-        return await in_folder(self._root, missing, function, *args, run=run)
-
-    def _path(self, hash: str) -> Path:
-        return self._root / hash[:2] / hash
-
-    def _thumbnail(self, hash: str, side: int) -> Path:
-        return self._root / hash[:2] / f"{hash}.{side}.webp"
-
-    def _create(self, path: Path) -> BinaryIO:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return path.open("xb")
-
-    def _commit(self, file: BinaryIO, path: Path, hash: str) -> None:
-        final = self._path(hash)
-        file.flush()
-        # The length is compared too: a failing disk may have truncated the existing file.
-        if final.exists() and final.stat().st_size == os.fstat(file.fileno()).st_size:
-            return
-        os.fsync(file.fileno())
-        final.parent.mkdir(exist_ok=True)
-        path.replace(final)
-        # The rename is durable only when the folder is synced as well.
-        folder = os.open(final.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-
-    def _put(self, path: Path, data: bytes) -> None:
-        temporary = self._incoming / secrets.token_hex(16)
-        self._incoming.mkdir(parents=True, exist_ok=True)
-        try:
-            temporary.write_bytes(data)
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
-
-    def _remove(self, hash: str) -> None:
-        for path in (self._path(hash), *self._path(hash).parent.glob(f"{hash}.*.webp")):
-            path.unlink(missing_ok=True)
-
-    def _sweep(self, before: int) -> None:
-        if not self._incoming.is_dir():
-            return
-        for path in self._incoming.iterdir():
-            try:
-                if path.stat().st_mtime * 1000 < before:
-                    path.unlink()
-            except FileNotFoundError:
-                continue
+        return await in_folder(self._files.incoming.parent, missing, function, *args, run=run)
 
 
 class MemoryStorage(BlobStorage):
@@ -205,6 +174,11 @@ class MemoryStorage(BlobStorage):
     async def read(self, hash: str, start: int = 0, size: int = -1) -> bytes:
         data = self._of(hash)
         return data[start:] if size < 0 else data[start : start + size]
+
+    async def pieces(self, hash: str, start: int, end: int) -> AsyncIterator[bytes]:
+        while start < end and (piece := await self.read(hash, start, min(PIECE, end - start))):
+            start += len(piece)
+            yield piece
 
     async def source(self, hash: str) -> bytes | Path:
         return self._of(hash)
@@ -248,15 +222,33 @@ async def _pieces(chunks: AsyncIterator[bytes], limit: int) -> AsyncIterator[byt
         yield bytes(waiting)
 
 
+def _name(hash: str) -> str:
+    return f"{hash[:2]}/{hash}"
+
+
+def _thumbnail(hash: str, side: int) -> str:
+    return f"{hash[:2]}/{hash}.{side}.webp"
+
+
+def _create(path: Path) -> BinaryIO:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path.open("xb")
+
+
+def _sweep(incoming: Path, before: int) -> None:
+    if not incoming.is_dir():
+        return
+    for path in incoming.iterdir():
+        try:
+            if path.stat().st_mtime * 1000 < before:
+                path.unlink()
+        except FileNotFoundError:
+            continue
+
+
 def _write(file: BinaryIO, digest: hashlib._Hash, piece: bytes) -> None:
     digest.update(piece)
     file.write(piece)
-
-
-def _read(path: Path, start: int, size: int) -> bytes:
-    with path.open("rb") as file:
-        file.seek(start)
-        return file.read(size)
 
 
 def _discard(file: BinaryIO, path: Path) -> None:

@@ -17,9 +17,9 @@ import anyio
 
 from duologue.conversations.files.blob_storage import (
     HEAD,
-    PIECE,
+    SIDES,
     BlobStorage,
-    DiskStorage,
+    DurableStorage,
     MemoryStorage,
     StagedFile,
 )
@@ -30,10 +30,9 @@ from duologue.values.conversations import Blob
 
 if TYPE_CHECKING:
     from duologue.conversations.files.quota import StorageQuota
+    from duologue.storage.file_store import FileStore
     from duologue.store.blobs import BlobRows
 
-SIDES = (64, 128, 256, 512, 1024)
-"""The sizes of thumbnails, in pixels. Few, because each is a file of its own."""
 UNUSED_MS = 3_600_000
 """How long an unreferenced file is kept: it may belong to a message that is still being written."""
 REFUSED_MS, REFUSED_MOST = 60_000, 1000
@@ -53,7 +52,7 @@ class Blobs:
 
     def __init__(
         self,
-        folder: Path | None,
+        files: FileStore | None,
         rows: BlobRows,
         *,
         limit: int,
@@ -61,7 +60,8 @@ class Blobs:
         temporary: BlobRows | None = None,
         quota: StorageQuota | None = None,
     ) -> None:
-        storage: BlobStorage = DiskStorage(folder) if folder is not None else MemoryStorage()
+        storage: BlobStorage = DurableStorage(files) if files is not None else MemoryStorage()
+        self._is_shared = files is not None and files.is_shared
         self._durable = (storage, rows)
         self._temporary = (MemoryStorage(), temporary) if temporary is not None else self._durable
         self._limit = limit
@@ -116,7 +116,11 @@ class Blobs:
                     duration=duration,
                     created=self._now(),
                 )
-                return await rows.put(user, blob)
+                kept = await rows.put(user, blob)
+                if self._is_shared and not await _holds(storage, hash):
+                    # Another gateway removed the file between its commit and its row. Now the row is there, it does not any more.
+                    await staged.commit()
+                return kept
             finally:
                 self._uploading[hash] -= 1
                 self._uploading += Counter()  # drops the entries that are zero
@@ -177,12 +181,7 @@ class Blobs:
 
     async def pieces(self, hash: str, start: int, end: int) -> AsyncIterator[bytes]:
         """The bytes from `start` up to `end`, a megabyte at a time. Raises NotFound."""
-        storage = await self._storage(hash)
-        while start < end:
-            piece = await storage.read(hash, start, min(PIECE, end - start))
-            if not piece:
-                return
-            start += len(piece)
+        async for piece in (await self._storage(hash)).pieces(hash, start, end):
             yield piece
 
     async def thumbnail(self, hash: str, side: int, *, user: str = "") -> bytes:
@@ -219,13 +218,22 @@ class Blobs:
                     continue
                 self._removing[hash] = anyio.Event()
                 try:
-                    # The row first: a file without a row only wastes space, but a row without a file is a broken message.
-                    if await rows.drop(hash, UNUSED_MS):
-                        await storage.remove(hash)
-                        removed += 1
+                    removed += await self._remove(storage, rows, hash)
                 finally:
                     self._removing.pop(hash).set()
         return removed
+
+    async def _remove(self, storage: BlobStorage, rows: BlobRows, hash: str) -> bool:
+        if self._is_shared and rows is self._durable[1]:
+            # Within the transaction: until it ends, other gateways cannot add a row for the same file.
+            async with rows.dropping(hash, UNUSED_MS) as is_dropped:
+                if is_dropped:
+                    await storage.remove(hash)
+            return is_dropped
+        # The row first: a file without a row only wastes space, but a row without a file is a broken message.
+        if is_dropped := await rows.drop(hash, UNUSED_MS):
+            await storage.remove(hash)
+        return is_dropped
 
     async def _storage(self, hash: str) -> BlobStorage:
         if not _HASH.fullmatch(hash):

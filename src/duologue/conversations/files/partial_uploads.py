@@ -1,26 +1,19 @@
 """Uploads that arrive in pieces and go on after a broken connection, also after a restart of the server.
 
-Used by `api/uploads.py`. Owns the folder with what has arrived: for each upload its bytes (`ID.part`) and what is known of it
-(`ID.json`). A complete one becomes a file like any other, through `Blobs.keep`, with the same limits and checks. Abandoned
-uploads are removed.
+Used by `api/uploads.py`. What has arrived is in `UploadPieces`; where gateways share their files, an upload goes on at any of them. A
+complete one becomes a file like any other, through `Blobs.keep`, with the same limits and checks. Abandoned uploads are removed.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable
-from pathlib import Path
+from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 import anyio
-import msgspec
-from msgspec import Struct
 
-from duologue.conversations.files.folder_access import in_folder
+from duologue.conversations.files.upload_pieces import PartialUpload, UploadPieces
 from duologue.errors import BadRequest, Busy, NotFound, Problem, TooLarge
-from duologue.threads import disk_cleanup, disk_io
 from duologue.values.conversations import Blob
 
 if TYPE_CHECKING:
@@ -42,42 +35,26 @@ TRANSIENT = 429
 """Problems of this status and above may pass: the upload is kept for another try."""
 
 
-class PartialUpload(Struct):
-    """`hash`: of the stored file, once it is complete. Times are milliseconds since 1970. `offset` and `touched` are those of the file
-    after a restart."""
-
-    id: str
-    user: str
-    name: str
-    mime: str
-    size: int
-    offset: int = 0
-    touched: int = 0
-    hash: str = ""
-
-    @property
-    def held(self) -> int:
-        """The bytes it may still take on the disk."""
-        return 0 if self.hash else self.size
-
-
 class PartialUploads:
-    """`limit`: bytes of one file; `now` gives milliseconds since 1970. Open it with `load`."""
+    """`limit`: bytes of one file; `now` gives milliseconds since 1970. Open it with `load`. How many uploads a user may have, and how much
+    they may hold, is counted at each gateway; what a user may store in all is checked when a file is complete."""
 
     def __init__(
-        self, folder: Path, blobs: Blobs, quota: StorageQuota, *, limit: int, now: Callable[[], int]
+        self, pieces: UploadPieces, blobs: Blobs, quota: StorageQuota, *, limit: int, now: Callable[[], int]
     ) -> None:
-        self._folder = folder
+        self._pieces = pieces
         self._blobs = blobs
         self._quota = quota
         self._limit = limit
         self._now = now
+        self.mark = ""
+        """How the ids of its uploads begin: other gateways know by it whose they are."""
         self._uploads: dict[str, PartialUpload] = {}
         self._finishing: dict[str, anyio.Event] = {}
 
     async def load(self) -> None:
         """Find what an earlier server received. Call it before the first request."""
-        self._uploads = {upload.id: upload for upload in await disk_io(_found, self._folder)}
+        self._uploads = {upload.id: upload for upload in await self._pieces.found()}
         await self.collect()
 
     async def begin(self, user: str, name: str, mime: str, size: int) -> PartialUpload:
@@ -87,20 +64,22 @@ class PartialUploads:
             raise TooLarge(
                 f"The file is larger than {self._limit / 2**20:g} MB; the setting limits.blob_mb raises the limit."
             )
-        upload = PartialUpload(secrets.token_hex(16), user, name, mime, size, touched=self._now())
+        upload = PartialUpload(self.mark + secrets.token_hex(16), user, name, mime, size, touched=self._now())
         # It has its place before the first await: two that begin together must not both take the last one.
         self._uploads[upload.id] = upload
         try:
             await self._make_room(upload)
-            await self._do(_write_record, self._folder, upload)
+            await self._pieces.begin(upload)
         except BaseException:
             await self._forget(upload)
             raise
         return upload
 
-    def get(self, user: str, id: str) -> PartialUpload:
+    async def get(self, user: str, id: str) -> PartialUpload:
         """Raises NotFound, also for another user's."""
-        upload = self._uploads.get(id)
+        upload = await self._pieces.current(id, self._uploads.get(id))
+        if upload is not None:
+            self._uploads[id] = upload
         if upload is None or upload.user != user or self._is_over(upload):
             raise NotFound(
                 "This upload does not exist. It may be complete, or it received nothing for too long and was removed. Start it again.",
@@ -114,7 +93,7 @@ class PartialUploads:
         Raises NotFound; BadRequest (`upload_offset`, 409) for another offset than the upload's; TooLarge for more than its size, and
         what `Blobs.keep` raises.
         """
-        upload = self.get(user, id)
+        upload = await self.get(user, id)
         if offset != upload.offset:
             raise BadRequest(
                 f"The upload has {upload.offset} bytes, and this piece begins at {offset}. Go on from there.",
@@ -131,7 +110,7 @@ class PartialUploads:
             # At its place and not at the end: the same piece sent twice at a time is written twice to the same place.
             touched = self._now()
             try:
-                await self._do(_write_piece, self._part(upload), offset, data, touched)
+                await self._pieces.write(upload, offset, data, touched)
             except NotFound:
                 # Another request brought the same piece and the end, and was faster.
                 if not upload.hash:
@@ -142,10 +121,13 @@ class PartialUploads:
 
     async def drop(self, user: str, id: str) -> None:
         """Raises NotFound."""
-        await self._forget(self.get(user, id))
+        await self._forget(await self.get(user, id))
 
     async def collect(self) -> int:
         """Remove abandoned uploads. Returns their number. Called by `retention.py`."""
+        if self._pieces.is_shared:
+            # Also those that went on at another gateway, or were left by one that is gone.
+            self._uploads = {upload.id: upload for upload in await self._pieces.found()}
         over = [upload for upload in self._uploads.values() if self._is_over(upload)]
         for upload in over:
             await self._forget(upload)
@@ -174,17 +156,24 @@ class PartialUploads:
         """Store the complete file, once. The upload stays for a while, so that a lost answer can be asked for again."""
         while (other := self._finishing.get(upload.id)) is not None:
             await other.wait()
+            upload = await self._pieces.current(upload.id, upload) or upload
         if upload.hash:
             return await self._blobs.get(upload.user, upload.hash)
         done = self._finishing[upload.id] = anyio.Event()
         try:
             blob = await self._blobs.keep(
-                upload.user, self._content(upload), name=upload.name, mime=upload.mime
+                upload.user, self._pieces.content(upload), name=upload.name, mime=upload.mime
             )
             upload.hash = blob.hash
-            await self._do(_write_record, self._folder, upload)
-            await self._do(_remove, self._part(upload), run=disk_cleanup)
+            await self._pieces.complete(upload)
             return blob
+        except NotFound:
+            # Another gateway was asked for the end of the same upload, and was faster.
+            done_there = await self._pieces.current(upload.id, None)
+            if done_there is None or not done_there.hash:
+                raise
+            upload.hash = done_there.hash
+            return await self._blobs.get(upload.user, upload.hash)
         except Problem as problem:
             if problem.status < TRANSIENT:
                 await self._forget(upload)
@@ -193,87 +182,10 @@ class PartialUploads:
             self._finishing.pop(upload.id, None)
             done.set()
 
-    async def _content(self, upload: PartialUpload) -> AsyncIterator[bytes]:
-        for start in range(0, upload.size, READ):
-            yield await self._do(_read_piece, self._part(upload), start, READ)
-
     async def _forget(self, upload: PartialUpload) -> None:
         self._uploads.pop(upload.id, None)
         with anyio.CancelScope(shield=True):
-            for path in (self._part(upload), self._record(upload)):
-                await disk_cleanup(_remove, path)
+            await self._pieces.forget(upload)
 
     def _is_over(self, upload: PartialUpload) -> bool:
         return upload.touched < self._now() - IDLE_MS
-
-    def _part(self, upload: PartialUpload) -> Path:
-        return self._folder / f"{upload.id}.part"
-
-    def _record(self, upload: PartialUpload) -> Path:
-        return self._folder / f"{upload.id}.json"
-
-    async def _do(
-        self, function: Callable[..., T], *args: object, run: Callable[..., Awaitable[T]] = disk_io
-    ) -> T:
-        missing = NotFound("The upload no longer exists. Begin again.", code="upload_not_found")
-        return await in_folder(self._folder, missing, function, *args, run=run)
-
-
-def _write_record(folder: Path, upload: PartialUpload) -> None:
-    """The record and, for a new upload, the empty file."""
-    folder.mkdir(parents=True, exist_ok=True)
-    part, record = folder / f"{upload.id}.part", folder / f"{upload.id}.json"
-    temporary = record.with_suffix(".new")
-    temporary.write_bytes(msgspec.json.encode(upload))
-    temporary.replace(record)
-    if not upload.offset:
-        part.touch()
-        _set_time(part, upload.touched)
-
-
-def _write_piece(path: Path, offset: int, data: bytes, touched: int) -> None:
-    with path.open("r+b") as file:
-        file.seek(offset)
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    _set_time(path, touched)
-
-
-def _set_time(path: Path, milliseconds: int) -> None:
-    """Of the last piece: the only thing beside its length that changes with each piece."""
-    os.utime(path, ns=(milliseconds * 1_000_000, milliseconds * 1_000_000))
-
-
-def _read_piece(path: Path, start: int, size: int) -> bytes:
-    with path.open("rb") as file:
-        file.seek(start)
-        return file.read(size)
-
-
-def _remove(path: Path) -> None:
-    with contextlib.suppress(OSError):
-        path.unlink(missing_ok=True)
-
-
-def _found(folder: Path) -> list[PartialUpload]:
-    """The uploads in the folder. What belongs to none is removed: a server was killed while it wrote or removed one."""
-    uploads: dict[str, PartialUpload] = {}
-    paths = list(folder.iterdir()) if folder.is_dir() else []
-    for path in paths:
-        if path.suffix != ".json":
-            continue
-        with contextlib.suppress(OSError, msgspec.MsgspecError):
-            upload = msgspec.json.decode(path.read_bytes(), type=PartialUpload)
-            if not upload.hash:
-                state = path.with_suffix(".part").stat()
-                upload.offset, upload.touched = (
-                    min(state.st_size, upload.size),
-                    state.st_mtime_ns // 1_000_000,
-                )
-            uploads[path.stem] = upload
-    for path in paths:
-        known = uploads.get(path.stem)
-        if known is None or (path.suffix == ".part" and known.hash) or path.suffix == ".new":
-            _remove(path)
-    return list(uploads.values())

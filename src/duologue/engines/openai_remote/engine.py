@@ -21,6 +21,7 @@ from duologue.engines.embedding_contracts import ScoreBatch, VectorBatch
 from duologue.engines.openai_remote.known_model import KnownModel, ask, card_of, kind_said
 from duologue.engines.openai_remote.raw_text import NONE, check_format, reading_of
 from duologue.engines.openai_remote.refused_part import refused_part
+from duologue.engines.openai_remote.replicas.replica_set import ReplicaSet, Tries, beginning_of
 from duologue.engines.openai_remote.reply_sound import ReplySound
 from duologue.engines.openai_remote.request import (
     RAW,
@@ -42,6 +43,7 @@ from duologue.engines.openai_remote.upstream_connection import (
     IDLE_TIMEOUT,
     RETRIES,
     UNREACHABLE,
+    NotBegun,
     Patience,
     Upstream,
 )
@@ -55,6 +57,7 @@ from duologue.threads import encoding
 from duologue.values.audio import SPOKEN_RATE
 from duologue.values.embeddings.vectors import EmbeddingRequest, RerankRequest
 from duologue.values.events import Event, Failed, Started
+from duologue.values.prefixes.prefix_digest import chain, size
 from duologue.values.questions.worker_answers import Tokenized
 from duologue.values.questions.worker_questions import DetokenizeTokens, TokenizeText
 from duologue.values.requests import ChatRequest, ModelCard, RawFormat, UpstreamModel
@@ -76,12 +79,15 @@ Kind = Literal["text", "image", "audio", "video"]
 
 
 class RemoteOptions(Struct, frozen=True, forbid_unknown_fields=True):
-    """`url` with or without /v1. `model` empty: the first the upstream lists; `context` 0: what the upstream says. `several`: every
+    """`url` with or without /v1; `replicas`: of further servers with the same model, each with `slots`; `drained`: of those, what gets no
+    requests. `model` empty: the first the upstream lists; `context` 0: what the upstream says. `several`: every
     request names its model, and nothing is asked of the upstream at the start. `modalities`, `outputs`: what the model takes and
     gives where the upstream does not say; they win. `voice`: of a model that speaks, `rate` the Hz of its bare samples. `kind`:
     of server, "" for what its list of models says. `tool_format`, `thoughts`, `opens_thoughts`: as of a `RawFormat`."""
 
     url: str
+    replicas: tuple[str, ...] = ()
+    drained: tuple[str, ...] = ()
     key: str = ""
     model: str = ""
     name: str = ""
@@ -115,9 +121,10 @@ async def load(options: Mapping[str, object]) -> RemoteEngine:
     or option; an upstream that does not answer is a warning on the card."""
     settings = _checked_options(options)
     any_family()  # loads the files of all formats now, and not while replies run
-    engine = RemoteEngine(Upstream(settings.url, settings.key, settings.slots, settings.patience), settings)
+    urls = (settings.url, *settings.replicas)
+    engine = RemoteEngine(ReplicaSet(urls, settings.key, settings.slots, settings.patience), settings)
     if not settings.several:
-        await engine.ask()
+        await engine.look()
     return engine
 
 
@@ -135,13 +142,15 @@ def _checked_options(options: Mapping[str, object]) -> RemoteOptions:
 class RemoteEngine:
     """A model on another server. Implements `contracts.ChatEngine`."""
 
-    def __init__(self, upstream: Upstream, options: RemoteOptions) -> None:
-        self._upstream = upstream
+    def __init__(self, replicas: ReplicaSet, options: RemoteOptions) -> None:
+        self._replicas = replicas
         self._options = options
         self._known = KnownModel(UpstreamModel(options.model), kind_said(options))
-        self._kind, self._card = server_kind(self._known.kind), card_of(options, self._known)
+        self._kind, self._card = server_kind(self._known.kind), self._made_card()
         self._hurry = Notifier()
-        self._biases = TokenBiases(upstream.detail)
+        self._biases = TokenBiases(replicas.detail)
+        for url in options.drained:
+            replicas.drain(url, True)
         self._unread: set[str] = set()
         """Models whose tool calls the server says it does not read."""
 
@@ -167,49 +176,87 @@ class RemoteEngine:
         return await self._tokens().text(question, await self._asked_model(question.upstream_model))
 
     def _tokens(self) -> UpstreamTokens:
-        return UpstreamTokens(self._upstream.detail, self._known.kind, self._upstream.shown)
+        return UpstreamTokens(self._replicas.detail, self._known.kind, self._replicas.first.shown)
 
     async def _asked_model(self, named: str) -> str:
-        return named or self._known.model.name or await self._upstream.first_model()
+        return named or self._known.model.name or await self._replicas.first.first_model()
 
     async def embed(self, slot: int, request: EmbeddingRequest) -> AsyncGenerator[VectorBatch]:
         """See `embedding_contracts.EmbeddingEngine`. Whether the model makes vectors, its server decides."""
         name = await self._asked_model(request.upstream_model)
-        async with aclosing(embedded(self._upstream, name, request)) as batches:
+        async with aclosing(embedded(self._replicas, name, request)) as batches:
             async for batch in batches:
                 yield batch
 
     async def rerank(self, slot: int, request: RerankRequest) -> AsyncGenerator[ScoreBatch]:
         """See `embedding_contracts.RerankEngine`, as `embed`."""
         name = await self._asked_model(request.upstream_model)
-        async with aclosing(ranked(self._upstream, name, request)) as batches:
+        async with aclosing(ranked(self._replicas, name, request)) as batches:
             async for batch in batches:
                 yield batch
 
     async def close(self) -> None:
-        await self._upstream.close()
+        await self._replicas.close()
+
+    async def look(self) -> None:
+        """Ask how several servers are, and what the model is and can do. What cannot be found out becomes a warning on the card."""
+        if not self._replicas.alone:
+            await self._replicas.poll(self._known.model.name)
+        await self.ask()
+        if (
+            not self._replicas.alone and not self._options.model
+        ):  # the first has named the model; have the others it too?
+            await self._replicas.poll(self._known.model.name)
+            self._card = self._made_card()
 
     async def ask(self) -> None:
-        """Ask the upstream what its model is and can do. What cannot be found out becomes a warning on the card."""
-        self._known = await ask(self._upstream, self._options, self._known)
-        self._kind, self._card = server_kind(self._known.kind), card_of(self._options, self._known)
+        """Ask the upstream what its model is and can do."""
+        self._known = await ask(self._replicas.first, self._options, self._known)
+        self._kind, self._card = server_kind(self._known.kind), self._made_card()
+
+    def _made_card(self) -> ModelCard:
+        card = card_of(self._options, self._known)
+        if self._replicas.alone:
+            return card
+        return replace(
+            card,
+            slots=self._replicas.slots,
+            warnings=(*card.warnings, *self._replicas.warnings()),
+            replicas=self._replicas.views(),
+        )
+
+    def drain_replica(self, url: str, drained: bool) -> None:
+        """See `choice_contracts.ReplicatedEngine`."""
+        self._replicas.drain(url, drained)
 
     async def watch(self, changed: Callable[[ModelCard], None]) -> None:
         """Ask again now and then, sooner while the upstream does not answer and once a reply finds that this has changed."""
         if self._options.several:
             return  # the gateway asks for the models of a connected server
-        while True:
-            hurry = self._hurry.pending()
-            with anyio.move_on_after(EVERY if self._known.answers else EVERY_WHILE_DOWN):
-                await hurry.wait()
-            before = self._card
-            try:
-                await self.ask()
-            except Exception:
-                # Whatever it answers, replies go on.
-                log.exception("the upstream %s could not be asked for its model", self._upstream.shown)
-            if self._card != before:
-                changed(self._card)
+        async with anyio.create_task_group() as tasks:
+            if not self._replicas.alone:
+                tasks.start_soon(self._watch_replicas, changed)
+            while True:
+                hurry = self._hurry.pending()
+                with anyio.move_on_after(EVERY if self._known.answers else EVERY_WHILE_DOWN):
+                    await hurry.wait()
+                before = self._card
+                try:
+                    await self.ask()
+                except Exception:
+                    # Whatever it answers, replies go on.
+                    log.exception(
+                        "the upstream %s could not be asked for its model", self._replicas.first.shown
+                    )
+                if self._card != before:
+                    changed(self._card)
+
+    async def _watch_replicas(self, changed: Callable[[ModelCard], None]) -> None:
+        async with aclosing(self._replicas.watch(lambda: self._known.model.name)) as looks:
+            async for _ in looks:
+                if (card := self._made_card()) != self._card:
+                    self._card = card
+                    changed(card)
 
     def _note(self, answers: bool) -> None:
         """Whether the upstream answered a reply. Once for each: a server may answer and have no list of models."""
@@ -230,6 +277,35 @@ class RemoteEngine:
             yield Failed(problem.code, problem.message, problem.status, problem.param, problem.retry_after)
 
     async def _reply(self, request: ChatRequest) -> AsyncGenerator[Event, None]:
+        """The events of the reply, by the server that is chosen for it; by another one if that does not begin."""
+        tries = await self._tries(request)
+        while True:
+            server, begun = tries.next(), False
+            try:
+                with server.serving():
+                    async with aclosing(self._reply_of(server.upstream, request)) as events:
+                        async for event in events:
+                            if not begun:
+                                begun = True
+                                tries.began(server)
+                            yield event
+                return
+            except NotBegun as failure:
+                await tries.not_begun(server, failure)
+            except Problem as problem:
+                if begun or not tries.may_break(server, problem):
+                    raise
+                log.warning("%s lost a reply before its first token, which is tried elsewhere", server.name)
+
+    async def _tries(self, request: ChatRequest) -> Tries:
+        if self._replicas.alone:
+            return Tries(self._replicas)
+        large = size(request) > LARGE
+        digests = await encoding(chain, request) if large else chain(request)
+        roles = () if request.prompt is not None else [message.role for message in request.messages]
+        return Tries(self._replicas, digests, beginning_of(digests, roles))
+
+    async def _reply_of(self, upstream: Upstream, request: ChatRequest) -> AsyncGenerator[Event, None]:
         model = await self._asked_model(request.upstream_model)
         translator = ReplyTranslator(
             time.perf_counter(),
@@ -238,9 +314,10 @@ class RemoteEngine:
             None if request.speak_as is None else ReplySound(self._options.rate),
             reading_of(self._format(request), request),
         )
-        async with aclosing(self._data(await self._with_token_ids(request, model), model)) as stream:
+        sent = await self._with_token_ids(request, model)
+        async with aclosing(self._data(upstream, sent, model)) as stream:
             async for data in stream:
-                for event in self._translate(translator, data):
+                for event in _translated(translator, data, upstream):
                     yield event
                 if translator.over:
                     break
@@ -248,20 +325,22 @@ class RemoteEngine:
         try:
             last = translator.finished(time.perf_counter())
         except UpstreamError as error:
-            raise self._upstream.problem_of(str(error)) from error
+            raise upstream.problem_of(str(error)) from error
         if last is None:
-            raise self._upstream.failed("ended the reply in the middle")
+            raise upstream.failed("ended the reply in the middle")
         for event in last:
             yield event
 
-    async def _data(self, request: ChatRequest, model: str) -> AsyncGenerator[bytes, None]:
+    async def _data(
+        self, upstream: Upstream, request: ChatRequest, model: str
+    ) -> AsyncGenerator[bytes, None]:
         """The data of the reply's events. A server that offers no tools since it does not read calls is asked again, to leave them in
         the text, and so from then on."""
         path = CHAT if request.prompt is None else RAW
         while True:
             body = await self._body(request, model)
             try:
-                async with aclosing(self._upstream.stream(body, path)) as stream:
+                async with aclosing(upstream.stream(body, path)) as stream:
                     async for data in stream:
                         yield data
                 return
@@ -288,14 +367,15 @@ class RemoteEngine:
             return await encoding(_encoded, request, model, self._kind, self._options.voice, reads_calls)
         return _encoded(request, model, self._kind, self._options.voice, reads_calls)
 
-    def _translate(self, translator: ReplyTranslator, data: bytes) -> list[Event]:
-        try:
-            return translator.feed(data, time.perf_counter())
-        except UpstreamError as error:
-            raise self._upstream.problem_of(str(error)) from error
-        except ValueError as error:
-            what = str(error) if "sound" in str(error) else "something that is not JSON"
-            raise self._upstream.failed(f"sent {what}") from error
+
+def _translated(translator: ReplyTranslator, data: bytes, upstream: Upstream) -> list[Event]:
+    try:
+        return translator.feed(data, time.perf_counter())
+    except UpstreamError as error:
+        raise upstream.problem_of(str(error)) from error
+    except ValueError as error:
+        what = str(error) if "sound" in str(error) else "something that is not JSON"
+        raise upstream.failed(f"sent {what}") from error
 
 
 def _encoded(request: ChatRequest, model: str, kind: ServerKind, voice: str, reads_calls: bool) -> bytes:

@@ -61,7 +61,7 @@ class Patience(Struct, frozen=True):
 PATIENCE = Patience()
 
 
-class _NotBegun(Exception):
+class NotBegun(Exception):
     """The upstream did not begin to answer, and may do so soon."""
 
     def __init__(self, problem: Problem) -> None:
@@ -69,9 +69,12 @@ class _NotBegun(Exception):
 
 
 class Upstream:
-    """The connection to one server. Its key appears in no error."""
+    """The connection to one server. Its key appears in no error. `alone`: it sends a request that was not begun again by itself; else that
+    is told as NotBegun, and another server may get it."""
 
-    def __init__(self, url: str, key: str, slots: int, patience: Patience = PATIENCE) -> None:
+    def __init__(
+        self, url: str, key: str, slots: int, patience: Patience = PATIENCE, *, alone: bool = True
+    ) -> None:
         parts = parse_upstream_url(url)
         if parts is None:
             raise StartFailed(
@@ -82,6 +85,8 @@ class Upstream:
         self._patience = patience
         self._base = urlunsplit(parts)
         self._root = urlunsplit(parts._replace(path=""))
+        self._beside = self._base.rpartition("/")[0]
+        self._alone = alone
         self._secrets = [secret for secret in (key, parts.password) if secret]
         timeout = httpx.Timeout(patience.first, connect=patience.connect, pool=None)
         self._client = server_client(key, timeout, slots + 2)
@@ -111,6 +116,11 @@ class Upstream:
         except (httpx.HTTPError, OSError):
             return b""
 
+    async def beside(self, path: str) -> tuple[int, bytes]:
+        """The status and the beginning of what it answers beside its API, at `/health` or `/metrics`. Raises httpx.HTTPError, OSError."""
+        async with self._client.stream("GET", self._beside + path) as response:
+            return response.status_code, await read_beginning(response, LONGEST_DETAIL)
+
     async def first_model(self) -> str:
         models = await self.models()
         if not models:
@@ -118,7 +128,7 @@ class Upstream:
         return next(iter(models))
 
     async def stream(self, body: bytes, path: str = CHAT) -> AsyncGenerator[bytes, None]:
-        """The data of the reply's events, until the upstream reports the end or closes the connection. Raises Problem."""
+        """The data of the reply's events, until the upstream reports the end or closes the connection. Raises Problem, and NotBegun."""
         response = await self._begun(body, path)
         try:
             if "json" in response.headers.get("content-type", ""):
@@ -140,7 +150,7 @@ class Upstream:
                 await response.aclose()
 
     async def answer(self, path: str, body: bytes, largest: int) -> bytes:
-        """The whole answer to a request under the server's URL, of at most so many bytes. Raises Problem."""
+        """The whole answer to a request under the server's URL, of at most so many bytes. Raises Problem, and NotBegun."""
         response = await self._begun(body, path)
         try:
             with anyio.fail_after(self._patience.first):
@@ -155,11 +165,13 @@ class Upstream:
 
     async def _begun(self, body: bytes, path: str) -> httpx.Response:
         """A response with status 200, after as many tries as it takes and `retry` allows."""
+        if not self._alone:
+            return await self._open(body, path)
         waited = 0.0
         for attempt in count():
             try:
                 return await self._open(body, path)
-            except _NotBegun as failure:
+            except NotBegun as failure:
                 told = failure.problem.retry_after
                 seconds = pause(attempt, self._patience.retries, waited, told, random.random())
                 if seconds is None:
@@ -190,16 +202,16 @@ class Upstream:
                 finally:
                     await response.aclose()
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            raise _NotBegun(self._unreachable(error)) from error
+            raise NotBegun(self._unreachable(error)) from error
         except TimeoutError as error:
             raise self._silent(patience.first) from error
         except (httpx.HTTPError, OSError) as error:
             # A kept connection that the server has just closed ends like this.
-            raise _NotBegun(self.failed("broke the connection")) from error
+            raise NotBegun(self.failed("broke the connection")) from error
         problem = self._refused(response.status_code, content)
         if response.status_code in STATUSES:
             problem.retry_after = retry_after(response.headers.get("retry-after", ""), time.time())
-            raise _NotBegun(problem)
+            raise NotBegun(problem)
         raise problem
 
     async def _events(self, response: httpx.Response) -> AsyncGenerator[bytes, None]:

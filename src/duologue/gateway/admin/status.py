@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, PlainTextResponse
 
@@ -382,6 +383,7 @@ def worker_row(pool: Pool, view: WorkerStatus) -> dict[str, Any]:
         "seats_total": 0,
         "seats_busy": 0,
         "restarts": view.restarts,
+        "replicas": [msgspec.to_builtins(replica) for replica in view.card.replicas] if view.card else [],
         "current_session_id": None,
         "total_requests": served,
         "avg_inference_time_ms": round(1000 * seconds / served, 1) if served else 0.0,

@@ -62,6 +62,8 @@ ACTS: Mapping[tuple[str, str], Act] = {
     ("POST", "/api/admin/workers/{name}/restart"): Act("worker.restart", ("name",)),
     ("POST", "/api/admin/workers/{name}/drain"): Act("worker.drain", ("name",)),
     ("DELETE", "/api/admin/workers/{name}/drain"): Act("worker.drain_end", ("name",)),
+    ("POST", "/api/admin/workers/{name}/replicas/drain"): Act("replica.drain", ("name",)),
+    ("DELETE", "/api/admin/workers/{name}/replicas/drain"): Act("replica.drain_end", ("name",)),
     ("POST", "/api/admin/restart"): Act("worker.replace_all"),
     ("POST", "/api/admin/drain"): Act("server.drain"),
     ("DELETE", "/api/admin/drain"): Act("server.drain_end"),

@@ -17,6 +17,7 @@ import msgspec
 
 from duologue.config.sections.audit import AuditSettings
 from duologue.errors import Problem, Unavailable
+from duologue.store.cluster.work_turns import EVERY_TURN, WorkTurns
 
 if TYPE_CHECKING:
     from duologue.store.accounts.audit_rows import AuditRow, AuditRows, Outcome
@@ -49,6 +50,7 @@ class AuditLog:
         self._settings = settings
         self._now = now
         self._rows: AuditRows | None = None
+        self.turns: WorkTurns = EVERY_TURN
         self._unwritten: deque[AuditRow] = deque(maxlen=MOST_UNWRITTEN)
 
     async def run(
@@ -60,12 +62,16 @@ class AuditLog:
         task_status.started()
         while True:
             try:
-                before = self._now() - int(self._settings.keep_days * DAY_MS)
-                await rows.forget(before=before, most=self._settings.rows)
+                if await self.turns.mine("audit", SWEEP_S):
+                    await self._forget_old(rows)
             except Problem as problem:
                 log.warning("old rows of the audit log could not be deleted: %s", problem.message)
             await self._write()
             await anyio.sleep(SWEEP_S)
+
+    async def _forget_old(self, rows: AuditRows) -> None:
+        before = self._now() - int(self._settings.keep_days * DAY_MS)
+        await rows.forget(before=before, most=self._settings.rows)
 
     async def record(
         self,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import ipaddress
 from collections.abc import Callable, Collection
 from contextlib import suppress
@@ -111,8 +112,12 @@ def keyed_admin(request: Request) -> None:
         )
 
 
-def cookie_name(port: int) -> str:
-    """The session cookie of the server on `port`. Browsers share cookies between ports, so the port is in the name."""
+def cookie_name(port: int, database: str | None = None) -> str:
+    """The session cookie of the server on `port`. Browsers share cookies between ports, so the port is in the name; for gateways that share a
+    `database` its name is, as a login at one holds at all."""
+    if database:
+        name = database.rpartition("@")[2].partition("/")[2]
+        return f"duologue_session_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
     return f"duologue_session_{port}"
 
 

@@ -59,6 +59,8 @@ class ClipService:
     ) -> None:
         self._allowed = allowed
         self._speech, self._avatars, self._folder, self._clock = speech, avatars, folder, clock
+        self.mark = ""
+        """How the ids of its clips begin: other gateways know by it whose they are."""
         self._jobs: dict[str, ClipJob] = {}
         self._tasks: TaskGroup | None = None
 
@@ -84,7 +86,7 @@ class ClipService:
         if not pcm:
             speech, _ = await self._speech.choose_voice(speech, user)
         await self._make_room(user)
-        id = secrets.token_hex(ID_BYTES)
+        id = self.mark + secrets.token_hex(ID_BYTES)
         job = ClipJob(id, user, avatar, self._folder / f"{id}.mp4", self._clock())
         self._jobs[id] = job
         self._tasks.start_soon(self._make, job, source, speech, pcm, request_id)

@@ -142,8 +142,11 @@ class BatchRun:
         await self._become("in_progress", counts=LineCounts(check.total), model=check.model)
         return True
 
-    def _blocks(self) -> AsyncGenerator[list[InputLine]]:
-        return read_lines(self._files.path(self.batch.input_file), self._settings.line_mb * MEGABYTE)
+    async def _blocks(self) -> AsyncGenerator[list[InputLine]]:
+        path = await self._files.source(self.batch.input_file)
+        async with aclosing(read_lines(path, self._settings.line_mb * MEGABYTE)) as blocks:
+            async for block in blocks:
+                yield block
 
     async def _requests(self) -> AsyncGenerator[RequestLine]:
         """The requests that have no result yet, a few of them in memory at a time."""
@@ -253,6 +256,7 @@ class BatchRun:
 
     async def _finish(self) -> None:
         """Store the results. Every step can be repeated."""
+        await self._results.prepare()
         if self.batch.status == "in_progress":
             counts = self.batch.counts
             outcome: BatchStatus = "completed"

@@ -63,6 +63,9 @@ class ResultFiles:
         """Write results, all or none; gives their bytes. They are on the disk when this returns. Raises Unavailable."""
         return await self._do(self._append, results)
 
+    async def prepare(self) -> None:
+        """Have everything in the two files: they are about to become stored files."""
+
     async def sizes(self) -> tuple[int, int]:
         """The bytes of the output and of the errors."""
         return await self._do(lambda: (_size(self.output), _size(self.errors)))

@@ -21,9 +21,9 @@ from duologue import caller
 from duologue.config.sections.batches import BatchSettings
 from duologue.errors import BadRequest, Busy, NotFound, Problem, Unavailable, Unsupported
 from duologue.fair_lane import FairLane
+from duologue.gateway.batches.batch_claims import LOOK_S, TAKEN_OVER, BatchClaims
 from duologue.gateway.batches.batch_run import Access, BatchRun
 from duologue.gateway.batches.line_executor import LineExecutor
-from duologue.gateway.batches.result_files import ResultFiles
 from duologue.gateway.files.stored_files import StoredFiles
 from duologue.notifier import Notifier
 from duologue.threads import disk_io
@@ -75,6 +75,10 @@ class BatchService:
         self._rows: BatchRows | None = None
         self._waiting: dict[str, StoredBatch] = {}
         self._running: dict[str, BatchRun] = {}
+        self._elsewhere: dict[str, StoredBatch] = {}
+        """What other gateways carry out, as of the last look."""
+        self._taking: set[str] = set()
+        self.claims = BatchClaims()
         self._adding: Counter[str] = Counter()
         self._news = Notifier()
         files.in_use = self._inputs
@@ -93,19 +97,54 @@ class BatchService:
         task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
     ) -> None:
         """Serve until cancelled. No batch runs until `models_ready` returns: its model may be one that this start still loads."""
-        self._waiting = {batch.id: batch for batch in await rows.running()}
-        await self._sweep()
         self._rows = rows
+        await self._look()
+        await self._sweep()
         task_status.started()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._forget_old)
+            if self.claims.shared:
+                tasks.start_soon(self._keep_looking)
             await models_ready()
             while True:
                 while (batch := self._next()) is not None:
                     del self._waiting[batch.id]
-                    self._running[batch.id] = self._run_of(batch)
-                    tasks.start_soon(self._carry_out, batch.id)
+                    if await self._take(batch):
+                        tasks.start_soon(self._carry_out, batch.id)
                 await self._news.wait()
+
+    async def _look(self) -> None:
+        """See which batches have not ended, and which of them other gateways carry out."""
+        claimed = await self.claims.elsewhere()
+        unended = {batch.id: batch for batch in await self.rows.running()}
+        self._elsewhere = {id: batch for id, batch in unended.items() if id in claimed}
+        busy = {*claimed, *self._taking, *self._running}
+        self._waiting = {id: batch for id, batch in unended.items() if id not in busy}
+
+    async def _keep_looking(self) -> None:
+        while True:
+            await anyio.sleep(LOOK_S)
+            try:
+                await self._look()
+            except Problem as problem:
+                log.warning("the batches of other servers were not looked at: %s", problem.message)
+            self._news.notify()
+
+    async def _take(self, batch: StoredBatch) -> bool:
+        """Have a batch for this gateway, as its row says now: another one may have begun it, or its user cancelled it there."""
+        if self.claims.shared:
+            self._taking.add(batch.id)
+            try:
+                if not await self.claims.take(batch.id):
+                    return False
+                batch = await self.rows.get(batch.user, batch.id)
+            except Problem as problem:
+                log.warning("batch %s is not begun yet: %s", batch.id, problem.message)
+                return False
+            finally:
+                self._taking.discard(batch.id)
+        self._running[batch.id] = self._run_of(batch)
+        return True
 
     async def _sweep(self) -> None:
         """Remove the results of batches that ended when the server did."""
@@ -117,7 +156,8 @@ class BatchService:
     async def _forget_old(self) -> None:
         while True:
             try:
-                await self.rows.forget(KEEP_MS)
+                if await self.claims.turns.mine("batches", ROUND_S):
+                    await self.rows.forget(KEEP_MS)
             except Problem as problem:
                 log.warning("old batches were not deleted: %s", problem.message)
             await anyio.sleep(ROUND_S)
@@ -125,6 +165,7 @@ class BatchService:
     def _next(self) -> StoredBatch | None:
         """The oldest batch that may run now: a user has one at a time. Ending a cancelled one is short, and never waits."""
         users = {run.batch.user for run in self._running.values()}
+        users |= {batch.user for batch in self._elsewhere.values()}
         for batch in self._waiting.values():
             if batch.status == "cancelling":
                 return batch
@@ -136,9 +177,9 @@ class BatchService:
         return BatchRun(
             batch,
             self._settings,
-            self.rows,
+            self.claims.saver(self.rows, batch.id),
             self._files,
-            ResultFiles(self._folder / batch.id),
+            self.claims.results(self._folder / batch.id, batch.id),
             self._executor,
             self._lane,
             access=self._access,
@@ -150,7 +191,12 @@ class BatchService:
         run = self._running[id]
         try:
             await run.run()
+            await self.claims.release(id)
         except Problem as problem:
+            if problem.code == TAKEN_OVER:
+                log.warning("batch %s is carried out by another server now", id)
+                del self._running[id]
+                return
             log.warning("batch %s is tried again in %g s: %s", id, self._again, problem.message)
             await anyio.sleep(self._again)
             self._waiting[id] = run.batch
@@ -165,15 +211,18 @@ class BatchService:
         error = LineError("internal_error", "An internal error occurred. The log has the details.")
         times = {**batch.times, "failed": self._now()}
         try:
-            await ResultFiles(self._folder / batch.id).remove()
-            await self.rows.save(replace(batch, status="failed", times=times, errors=(error,)))
+            await self.claims.results(self._folder / batch.id, batch.id).remove()
+            await self.claims.saver(self.rows, batch.id).save(
+                replace(batch, status="failed", times=times, errors=(error,))
+            )
         except Problem as problem:
             log.warning("batch %s could not be ended: %s", batch.id, problem.message)
 
     def _inputs(self) -> set[str]:
         """The files that batches still read."""
         running = (run.batch for run in self._running.values())
-        return {batch.input_file for batch in (*self._waiting.values(), *running)}
+        every = (*self._waiting.values(), *running, *self._elsewhere.values())
+        return {batch.input_file for batch in every}
 
     # ---- what users do
 
@@ -228,7 +277,8 @@ class BatchService:
 
     def _unended(self, user: str) -> int:
         """How many batches of this user have not ended."""
-        batches = [*self._waiting.values(), *(run.batch for run in self._running.values())]
+        running = (run.batch for run in self._running.values())
+        batches = [*self._waiting.values(), *running, *self._elsewhere.values()]
         return self._adding[user] + sum(batch.user == user and not batch.ended for batch in batches)
 
     async def get(self, user: str, id: str) -> StoredBatch:
@@ -256,13 +306,15 @@ class BatchService:
                 status=409,
                 param="batch_id",
             )
-        if id in self._running:
-            await self._running[id].cancel()
-        elif id in self._waiting:
+        if id not in self._running:
             times = {**batch.times, "cancelling": self._now()}
-            self._waiting[id] = replace(batch, status="cancelling", times=times)
-            await self.rows.save(self._waiting[id])
+            batch = replace(batch, status="cancelling", times=times)
+            if id in self._waiting:
+                self._waiting[id] = batch
+            await self.rows.save(batch)
             self._news.notify()
+        if id in self._running:  # it may have begun meanwhile
+            await self._running[id].cancel()
         return await self.get(user, id)
 
     def counts(self) -> dict[str, int]:

@@ -240,6 +240,7 @@ class Call:
         """Run the sessions as a request of the user's key. Raises CallEnded, also where the key's limits do not allow the call."""
         with ExitStack() as stack:
             try:
+                await self.seat.ready(self._user)
                 self._metered = stack.enter_context(self.seat.metered(self._user))
             except Problem as problem:
                 raise CallEnded(problem) from None

@@ -37,6 +37,11 @@ class CallSeat(Struct, frozen=True):
             return self.pool.lease(SEAT, kind=self.kind, user=user)
         return self.pool.lease(self.model.name, kind=self.kind, user=user, need=EVERY_SLOT)
 
+    async def ready(self, user: str) -> None:
+        """Call it right before `metered`; see `RequestMeter.ready`."""
+        if self.model is not None:
+            await self.meter.ready(user)
+
     def metered(self, user: str) -> AbstractContextManager[MeteredRequest]:
         """The call as a request of the user's key. One that a model holds by itself is a request as long as it lasts; of another one every
         reply is. Raises as `RequestMeter.request`."""

@@ -110,6 +110,7 @@ class EmbeddingService:
         self, request: EmbeddingRequest | RerankRequest, kind: str, model: str, user: str, request_id: str
     ) -> AsyncGenerator[Embedded | Ranked | Done]:
         """As `_events`, counted and limited by key."""
+        await self._meter.ready(user, _expected(request))
         with self._meter.request(kind, model, user=user, tokens=_expected(request)) as metered:
             async with aclosing(self._events(request, kind, user, request_id)) as events:
                 async for event in events:

@@ -1,7 +1,7 @@
 """The files that clients of the API store: received, read, deleted, and removed when they expire.
 
-Owns the folder of their bytes, each under its id, and how much of it one user may have. `file_routes` is the API; requests that name a
-file by its id (`media/references`) and batches read them here.
+Owns their rows, how much one user may have, and what becomes of what was cut off; `storage` has the bytes, each file under its id.
+`file_routes` is the API; requests that name a file by its id (`media/references`) and batches read them here.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ import anyio.abc
 from msgspec import Struct
 
 from duologue.config.sections.batches import FileSettings
-from duologue.conversations.files.folder_access import in_folder
 from duologue.errors import NotFound, Problem, TooLarge, Unavailable
 from duologue.gateway.middleware import byte_ledger
+from duologue.storage.file_store import FileStore
+from duologue.storage.folder_access import in_folder
 from duologue.threads import disk_cleanup, disk_io
 from duologue.values.batches.stored_batch import FilePurpose, StoredFile
 
@@ -38,6 +39,8 @@ PIECE = 2**20
 DAY_MS = 24 * 3_600_000
 ROUND_S = 600.0
 """Seconds between two rounds over files whose time is over."""
+LEFT_MS = DAY_MS
+"""Where gateways share files: after so long without a row, a file was left behind and is not one that is just being stored."""
 LONGEST_NAME = 255
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 
@@ -53,10 +56,9 @@ class StoredFiles:
     """`run` serves until cancelled; before that there are no files. `limit_mb`: the largest file; `now` gives milliseconds since 1970."""
 
     def __init__(
-        self, settings: FileSettings, folder: Path, *, limit_mb: int, now: Callable[[], int]
+        self, settings: FileSettings, files: FileStore, *, limit_mb: int, now: Callable[[], int]
     ) -> None:
-        self._settings, self._folder, self._limit_mb, self._now = settings, folder, limit_mb, now
-        self._incoming = folder / "incoming"
+        self._settings, self._files, self._limit_mb, self._now = settings, files, limit_mb, now
         self._rows: FileRows | None = None
         self._held: Counter[str] = Counter()
         self._arriving: Counter[str] = Counter()
@@ -87,7 +89,7 @@ class StoredFiles:
         """A file, written as it arrives; `keep` it before the context is left. Raises TooLarge, Unavailable."""
         before = self._arriving[user]
         self._arriving[user] += 1
-        path = self._incoming / secrets.token_hex(16)
+        path = self._files.incoming / secrets.token_hex(16)
         size = 0
         try:
             # Those that arrive are counted too: each will be a file, and none of them has a row yet.
@@ -131,7 +133,7 @@ class StoredFiles:
             raise self._full(used)
         file = self._row(new_file_id(), user, purpose, name, arrived.size, seconds)
         # The file first: a row without one would be a broken promise. What has no row goes at the next start.
-        await self._do(_move, arrived.path, self.path(file.id))
+        await self._files.put(file.id, arrived.path)
         await self.rows.add(file)
         return file
 
@@ -141,7 +143,7 @@ class StoredFiles:
         if await self._do(path.exists):
             size = (await self._do(path.stat)).st_size
             await self.rows.add(self._row(id, user, "batch_output", name, size, seconds))
-            await self._do(_move, path, self.path(id))
+            await self._files.put(id, path)
             return
         await self.rows.get(user, id)
 
@@ -180,9 +182,9 @@ class StoredFiles:
 
     # ---- what there is
 
-    def path(self, id: str) -> Path:
-        """Where the bytes of a file are. `id` comes from a row."""
-        return self._folder / id
+    async def source(self, id: str) -> Path:
+        """The file on a disk of this machine, to be opened at once. `id` comes from a row. Raises NotFound, Unavailable."""
+        return await self._files.source(id)
 
     async def get(self, user: str, id: str) -> StoredFile:
         """Raises NotFound, also for another user's."""
@@ -197,23 +199,31 @@ class StoredFiles:
                 "The stored files of one request may have limits.body_mb together, as if they were in it; this one is too large."
             )
         byte_ledger.count(file.size)
-        return file.name, await self._do(self.path(id).read_bytes)
+        return file.name, await self._files.read(id)
 
     @asynccontextmanager
     async def opened(self, file: StoredFile) -> AsyncIterator[AsyncIterator[bytes]]:
-        """The bytes, a megabyte at a time, whole even where the file is deleted meanwhile. Raises NotFound, Unavailable."""
-        handle = await self._do(_opened, self.path(file.id))
+        """The bytes, a megabyte at a time; whole even where the file is deleted meanwhile, except in object storage. Raises NotFound,
+        Unavailable."""
+        path = self._files.path(file.id)
+        if path is None:
+            self._check_size(file, await self._files.size(file.id))
+            yield self._files.pieces(file.id, 0, file.size)
+            return
+        handle = await self._do(_opened, path)
         try:
-            size = (await self._do(os.fstat, handle.fileno())).st_size
-            if size != file.size:
-                raise Unavailable(
-                    f"The file has {size:,} of its {file.size:,} bytes: the disk has lost the others. Store it again.",
-                    code="storage_unavailable",
-                )
+            self._check_size(file, (await self._do(os.fstat, handle.fileno())).st_size)
             yield self._read(handle)
         finally:
             with anyio.CancelScope(shield=True):
                 await disk_cleanup(_closed, handle)
+
+    def _check_size(self, file: StoredFile, size: int) -> None:
+        if size != file.size:
+            raise Unavailable(
+                f"The file has {size:,} of its {file.size:,} bytes: the disk has lost the others. Store it again.",
+                code="storage_unavailable",
+            )
 
     async def _read(self, handle: BinaryIO) -> AsyncIterator[bytes]:
         while piece := await self._do(handle.read, PIECE):
@@ -232,8 +242,11 @@ class StoredFiles:
 
     async def _remove(self, file: StoredFile) -> None:
         await self.rows.delete(file.id)
-        # What cannot be removed now has no row any more: the next start removes it.
-        await disk_cleanup(_remove, self.path(file.id))
+        try:
+            await self._files.delete(file.id)
+        except Problem as problem:
+            # It has no row any more: the next start removes it.
+            log.warning("the file %s was not removed: %s", file.id, problem.message)
 
     # ---- deletion and expiry
 
@@ -248,8 +261,14 @@ class StoredFiles:
     async def _sweep(self) -> None:
         """Remove what uploads and deletions that were cut off left behind."""
         try:
+            before = self._now() - LEFT_MS if self._files.is_shared else None
+            await disk_io(_sweep, self._files.incoming, before)
+            # Listed before the rows are read, and old: another gateway may just be storing one.
+            found = [entry async for entry in self._files.entries() if entry.name.startswith("file-")]
             known = await self.rows.ids()
-            await disk_io(_sweep, self._folder, self._incoming, known)
+            for entry in found:
+                if entry.name not in known and (before is None or entry.modified < before):
+                    await self._files.delete(entry.name)
         except (Problem, OSError) as error:
             log.warning("the stored files were not looked through: %s", error)
 
@@ -257,7 +276,7 @@ class StoredFiles:
         self, function: Callable[..., T], *args: object, run: Callable[..., Awaitable[T]] = disk_io
     ) -> T:
         missing = NotFound("The file no longer exists.", code="file_not_found")
-        return await in_folder(self._folder, missing, function, *args, run=run)
+        return await in_folder(self._files.incoming.parent, missing, function, *args, run=run)
 
 
 def new_file_id() -> str:
@@ -303,27 +322,15 @@ def _closed(file: BinaryIO) -> None:
         file.close()
 
 
-def _move(path: Path, to: Path) -> None:
-    to.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
-    path.replace(to)
-    # The rename is durable only when the folder is synced as well.
-    folder = os.open(to.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
 def _remove(path: Path) -> None:
     with suppress(OSError):
         path.unlink(missing_ok=True)
 
 
-def _sweep(folder: Path, incoming: Path, known: set[str]) -> None:
+def _sweep(incoming: Path, before: int | None) -> None:
+    """Remove what is half written: all of it, or what is older than `before`."""
     if incoming.is_dir():
         for path in incoming.iterdir():
-            _remove(path)
-    if folder.is_dir():
-        for path in folder.iterdir():
-            if path.is_file() and path.name.startswith("file-") and path.name not in known:
-                _remove(path)
+            with suppress(FileNotFoundError):
+                if before is None or path.stat().st_mtime * 1000 < before:
+                    _remove(path)

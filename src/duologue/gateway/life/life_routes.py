@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Request
 
-from duologue.errors import NotFound, Problem
+from duologue.errors import Problem
 from duologue.gateway.auth.middleware import admin
-from duologue.gateway.scheduling.pool import Pool
 
 if TYPE_CHECKING:
     from duologue.gateway.life.service import LifeService
@@ -20,15 +19,6 @@ def router(life: LifeService) -> APIRouter:
 
     def record(request: Request, act: str, target: str) -> None:
         life.record(str(request.scope.get("state", {}).get("user", "local")), act, target)
-
-    def pool_of(name: str) -> Pool:
-        pool = next((pool for pool in life.pools if name in pool.workers), None)
-        if pool is None:
-            known = ", ".join(worker for pool in life.pools for worker in pool.workers) or "none"
-            raise NotFound(
-                f"There is no worker {name[:100]!r}. Known: {known}.", code="worker_not_found", param="name"
-            )
-        return pool
 
     @routes.get("/life", summary="What drains, restarts and is scaled")
     async def view() -> dict[str, Any]:
@@ -58,14 +48,14 @@ def router(life: LifeService) -> APIRouter:
     async def drain_worker(name: str, request: Request) -> dict[str, Any]:
         """Nothing new begins on this worker; what runs on it goes on. The other workers of its model take over; without one, its
         requests are refused."""
-        pool_of(name).drain(name, "by an admin")
+        life.pool_of(name).drain(name, "by an admin")
         record(request, "worker.drain", name)
         return life.view()
 
     @routes.delete("/workers/{name}/drain", summary="Let a drained worker work again")
     async def undo_worker(name: str, request: Request) -> dict[str, Any]:
         """Ends the drain of a worker. 409 `worker_retiring` for one that is being unloaded."""
-        pool_of(name).resume(name)
+        life.pool_of(name).resume(name)
         record(request, "worker.resume", name)
         return life.view()
 
@@ -80,7 +70,7 @@ def router(life: LifeService) -> APIRouter:
         most for the grace, and starts again while requests wait. `GET /api/admin/life` says how far it is. 409 `restart_running`."""
         names = [name for pool in life.pools for name in pool.workers]
         for name in workers or ():
-            pool_of(name)
+            life.pool_of(name)
         life.restart.start(workers or names)
         record(request, "workers.restart", ", ".join(workers or names))
         return life.view()

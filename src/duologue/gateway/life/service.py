@@ -13,7 +13,8 @@ from fastapi import APIRouter
 from starlette.middleware import Middleware
 
 from duologue.config import Settings
-from duologue.gateway.life import life_routes
+from duologue.errors import NotFound
+from duologue.gateway.life import life_routes, replica_routes
 from duologue.gateway.life.autoscaling import ScaleLimits
 from duologue.gateway.life.drain import Drain
 from duologue.gateway.life.measured_memory import ProbeHardware, measure
@@ -76,9 +77,22 @@ class LifeService:
         """The middleware that refuses new work while the server drains."""
         return Middleware(WorkGate, self.drain)
 
+    def pool_of(self, worker: str) -> Pool:
+        """The pool that has a worker. Raises NotFound (`worker_not_found`)."""
+        pool = next((pool for pool in self.pools if worker in pool.workers), None)
+        if pool is None:
+            known = ", ".join(name for pool in self.pools for name in pool.workers) or "none"
+            raise NotFound(
+                f"There is no worker {worker[:100]!r}. Known: {known}.", code="worker_not_found", param="name"
+            )
+        return pool
+
     def router(self) -> APIRouter:
         """The routes for admins."""
-        return life_routes.router(self)
+        routes = APIRouter()
+        routes.include_router(life_routes.router(self))
+        routes.include_router(replica_routes.router(self))
+        return routes
 
     async def run(self, *, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Restart and scale until cancelled."""

@@ -20,13 +20,13 @@ from duologue.gateway.recordings.recording_document import (
     entries_of,
     frame_place,
 )
-from duologue.gateway.recordings.recording_files import ENTRIES, FRAMES, PEAKS
+from duologue.gateway.recordings.recording_files import ENTRIES, FRAMES, PEAKS, SOUND
 from duologue.gateway.recordings.service import RecordingService
 from duologue.http.json_api import answer, flag, nothing, user_of, whole_number
 from duologue.http.openapi import documented
 from duologue.media.call_sound import LARGEST_START, has_sound
 from duologue.media.recordings import to_webm
-from duologue.threads import disk_io, encoding
+from duologue.threads import encoding
 from duologue.values.recordings import StoredRecording
 
 MOST_BINS = 4000
@@ -90,7 +90,7 @@ def _add_rows(routes: APIRouter, service: RecordingService) -> None:
     )
     async def get_recording(request: Request, id: str) -> Response:
         row = await service.get(user_of(request), id)
-        entries = await disk_io(service.files(id).read, ENTRIES)
+        entries = await service.archive.read(id, ENTRIES)
         response = answer(await encoding(document, row, entries))
         response.headers.update(PRIVATE)
         if flag(request, "download"):
@@ -130,16 +130,15 @@ def _add_sound(routes: APIRouter, service: RecordingService) -> None:
         headers = dict(PRIVATE)
         if flag(request, "download"):
             headers["content-disposition"] = _attachment(row, kind)
-        files = service.files(id)
-        if not has_sound(await disk_io(files.read, files.sound.name, 0, LARGEST_START)):
+        if not has_sound(await service.archive.read(id, SOUND, 0, LARGEST_START)):
             raise NotFound(
                 "This recording has no sound: it ended before its first second was written. Delete it.",
                 code="nothing_recorded",
             )
         if kind == "webm":
-            sound = await disk_io(files.read, files.sound.name)
+            sound = await service.archive.read(id, SOUND)
             return Response(await encoding(to_webm, sound), headers=headers, media_type="audio/webm")
-        return FileResponse(files.sound, headers=headers, media_type="audio/ogg")
+        return FileResponse(await service.archive.sound(id), headers=headers, media_type="audio/ogg")
 
     @routes.get(
         "/{id}/peaks",
@@ -149,7 +148,7 @@ def _add_sound(routes: APIRouter, service: RecordingService) -> None:
     async def get_peaks(request: Request, id: str) -> Response:
         await service.get(user_of(request), id)
         bins = whole_number(request, "bins", 800, most=MOST_BINS)
-        pairs = await disk_io(service.files(id).read, PEAKS)
+        pairs = await service.archive.read(id, PEAKS)
         caller, reply = reduced(pairs, bins)
         length = len(pairs) // 2 * BIN_MS
         return answer(Waveform(caller, reply, length / len(caller) if caller else BIN_MS))
@@ -161,12 +160,11 @@ def _add_sound(routes: APIRouter, service: RecordingService) -> None:
     )
     async def get_frame(request: Request, id: str, index: int) -> Response:
         await service.get(user_of(request), id)
-        files = service.files(id)
-        place = frame_place(entries_of(await disk_io(files.read, ENTRIES)), index)
+        place = frame_place(entries_of(await service.archive.read(id, ENTRIES)), index)
         if place is None:
             raise NotFound("This recording has no such picture.", code="recording_not_found")
         start, frame = place
-        data = await disk_io(files.read, FRAMES, start, frame.size)
+        data = await service.archive.read(id, FRAMES, start, frame.size)
         mime = frame.mime if frame.mime in IMAGES else "application/octet-stream"
         return Response(data, headers=PRIVATE, media_type=mime)
 

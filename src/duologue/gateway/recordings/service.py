@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
@@ -19,15 +18,16 @@ from msgspec.structs import replace
 from duologue.config.sections.recordings import RecordingSettings
 from duologue.errors import Forbidden, Problem, TooLarge, Unavailable, Unsupported
 from duologue.gateway.recordings.recorder import Recorder
+from duologue.gateway.recordings.recording_archive import RecordingArchive
 from duologue.gateway.recordings.recording_document import entries_of
-from duologue.gateway.recordings.recording_files import ENTRIES, RecordingFiles, folders
+from duologue.gateway.recordings.recording_files import ENTRIES, RecordingFiles
 from duologue.gateway.recordings.writer import RecordingWriter
 from duologue.values.recordings import RecordingEnd, RecordingKind, StoredRecording
 
 if TYPE_CHECKING:
     from duologue.store.sound.recordings import RecordingRows
 from duologue.media import call_sound
-from duologue.threads import disk_cleanup, disk_io
+from duologue.threads import disk_io
 
 if TYPE_CHECKING:
     from duologue.store.sound.recordings import RecordingRows
@@ -48,12 +48,12 @@ class RecordingService:
     def __init__(
         self,
         settings: RecordingSettings,
-        root: Path,
+        archive: RecordingArchive,
         *,
         is_temporary: Callable[[str], bool] = lambda conversation: False,
         now: Callable[[], float] = anyio.current_time,
     ) -> None:
-        self._settings, self._root = settings, root
+        self._settings, self.archive = settings, archive
         self._is_temporary, self._now = is_temporary, now
         self._rows: RecordingRows | None = None
         self._tasks: anyio.abc.TaskGroup | None = None
@@ -79,9 +79,6 @@ class RecordingService:
             raise Unavailable("The server is starting. Try again in a moment.")
         return self._rows
 
-    def files(self, id: str) -> RecordingFiles:
-        return RecordingFiles(self._root / id)
-
     async def run(
         self, rows: RecordingRows, *, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED
     ) -> None:
@@ -93,6 +90,7 @@ class RecordingService:
             task_status.started()
             while True:
                 await self.remove_old()
+                await self._settle()
                 await anyio.sleep(ROUND_S)
 
     # ---- recording
@@ -118,19 +116,21 @@ class RecordingService:
         row = await self.rows.add(
             StoredRecording(secrets.token_urlsafe(24), user, kind, conversation=conversation)
         )
-        files = self.files(row.id)
+        files = self.archive.local(row.id)
+        recorder = Recorder(
+            row.id, marks=marks, now=self._now, on_end=on_end, at_once=at_once, chat=kind == "chat"
+        )
+        # Before its folder is there: a folder of none that runs is taken for one that was left behind.
+        self._running[row.id] = (row, recorder)
         try:
             await disk_io(files.create)
         except OSError as error:
+            del self._running[row.id]
             await self.rows.delete(row.id)
             raise Unavailable(
                 f"The folder of the recordings cannot be written: {error.strerror or error}.",
                 code="storage_unavailable",
             ) from None
-        recorder = Recorder(
-            row.id, marks=marks, now=self._now, on_end=on_end, at_once=at_once, chat=kind == "chat"
-        )
-        self._running[row.id] = (row, recorder)
         assert self._tasks is not None
         self._tasks.start_soon(self._write, row, recorder, files)
         return recorder
@@ -185,6 +185,7 @@ class RecordingService:
             with anyio.CancelScope(shield=True):
                 await self._save(row, recorder, writer.size)
             recorder.written.set()
+        await self.archive.settle([row.id])
 
     async def _save(self, row: StoredRecording, recorder: Recorder, size: int) -> None:
         """A database that does not answer is no reason to lose the recording: its files tell the rest."""
@@ -221,11 +222,7 @@ class RecordingService:
 
     async def _remove(self, id: str) -> None:
         await self.rows.delete(id)
-        try:
-            await disk_cleanup(self.files(id).delete)
-        except OSError as error:
-            # The next start removes it: no row names it any more.
-            log.warning("the files of recording %s cannot be removed: %s", id, error.strerror or error)
+        await self.archive.delete(id)
 
     # ---- what becomes of them
 
@@ -238,11 +235,28 @@ class RecordingService:
         except Problem as problem:
             log.warning("a round over the recordings was put off: %s", problem.message)
 
+    async def _settle(self) -> None:
+        """Keep those that ended while that could not be done, and remove files that no row names any more."""
+        try:
+            # Listed before the rows are read: a recording may just begin.
+            here = [id for id in await self.archive.here() if id not in self._running]
+            known = await self.rows.ids()
+        except (Problem, OSError) as error:
+            log.warning("the folder of recordings was not looked through: %s", error)
+            return
+        for id in here:
+            if id not in known:
+                await self.archive.delete(id)
+        await self.archive.settle([id for id in here if id in known])
+
     async def _recover(self) -> None:
         """Recordings that the end of the server cut off have an end now; files that no row names are removed."""
         try:
+            here = set(await self.archive.here())
             for row in await self.rows.running():
-                files = self.files(row.id)
+                if self.archive.is_shared and row.id not in here:
+                    continue  # it runs at another gateway
+                files = self.archive.local(row.id)
                 entries = entries_of(await disk_io(files.read, ENTRIES))
                 await self.rows.save(
                     replace(
@@ -254,12 +268,9 @@ class RecordingService:
                         ended="cut",
                     )
                 )
-            known = await self.rows.ids()
-            for name in await disk_io(folders, self._root):
-                if name not in known:
-                    await disk_cleanup(self.files(name).delete)
         except (Problem, OSError) as error:
             log.warning("the recordings of the last run were not looked at: %s", error)
+        await self._settle()
 
 
 def _first_words(entries: list[dict[str, object]]) -> str:

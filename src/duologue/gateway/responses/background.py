@@ -40,6 +40,8 @@ ENDED_BYTES = 32 * 2**20
 """The bytes of these logs."""
 AGAIN_S = 30.0
 """Seconds after which the end of a response is stored again that could not be stored."""
+LOOK_S = 5.0
+"""Seconds between two looks for responses of gateways that have died."""
 MOST_UNSTORED = 256
 """Of those ends. A database that cannot be written refuses new responses, each of which leaves one."""
 RESTARTED = "server_restarted"
@@ -103,6 +105,10 @@ class BackgroundResponses:
         allowed: Allowed = anyone,
         again: float = AGAIN_S,
     ) -> None:
+        self.mark = ""
+        """How the ids of those begin that this gateway writes, where others share its database."""
+        self.is_left: Callable[[str], bool] = lambda id: True
+        """Whether nobody writes the response of this id any more that is stored as running, and is not this gateway's."""
         self._writer, self._storage, self._keep = writer, storage, keep
         self._most, self._clock, self._allowed, self._again = most, clock, allowed, again
         self._tasks: anyio.abc.TaskGroup | None = None
@@ -113,18 +119,34 @@ class BackgroundResponses:
 
     async def run(self, *, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Mark those that the last server left unfinished, and keep the tasks until cancelled."""
-        for left in await self._storage.responses.unfinished():
-            response = failed_after(left.response, RESTARTED, RESTARTED_SENTENCE)
-            await self._storage.responses.save(
-                msgspec.structs.replace(left, status="failed", response=response)
-            )
+        await self._end_left()
         try:
             async with anyio.create_task_group() as tasks:
                 self._tasks = tasks
                 task_status.started()
+                if self.mark:
+                    tasks.start_soon(self._keep_looking)
                 await self._store_ends()
         finally:
             self._tasks = None
+
+    async def _end_left(self) -> None:
+        for left in await self._storage.responses.unfinished():
+            if left.id in self._running or not self.is_left(left.id):
+                continue
+            response = failed_after(left.response, RESTARTED, RESTARTED_SENTENCE)
+            await self._storage.responses.save(
+                msgspec.structs.replace(left, status="failed", response=response)
+            )
+
+    async def _keep_looking(self) -> None:
+        """End what other gateways leave unfinished when they die."""
+        while True:
+            await anyio.sleep(LOOK_S)
+            try:
+                await self._end_left()
+            except Problem as problem:
+                log.warning("the responses of other servers were not looked at: %s", problem.message)
 
     async def _store_ends(self) -> None:
         """Store the ends that could not be stored when they came, without what was written."""

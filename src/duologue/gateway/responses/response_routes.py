@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping
 
 from fastapi import APIRouter, Request
@@ -68,7 +67,7 @@ def router(service: ResponseService, requested: RequestedModels, limits: LimitSe
         check_item_counts(fields, limits)
         body = await parsing(size, validate, ResponseBody, fields, user=user)
         body.check()
-        id, now = f"resp_{uuid.uuid4().hex}", int(service.clock())
+        id, now = service.new_id(background=bool(body.background)), int(service.clock())
 
         async def find() -> AskedResponse:
             card = await requested.card(body.model, user)

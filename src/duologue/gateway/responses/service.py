@@ -5,6 +5,7 @@ Puts together what the routes need; created by `gateway/app.py`, which opens the
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
@@ -71,6 +72,16 @@ class ResponseService:
         self._background = BackgroundResponses(
             self._writer, self.storage, self._keep, most=settings.background, clock=clock, allowed=allowed
         )
+
+    def new_id(self, *, background: bool) -> str:
+        """The id of a new response. Of one in the background it says which gateway writes it."""
+        mark = self._background.mark if background else ""
+        return f"resp_{mark}{uuid.uuid4().hex[len(mark) :]}"
+
+    def share(self, mark: str, is_left: Callable[[str], bool]) -> None:
+        """Other gateways share the database: ids of responses in the background begin with `mark`, and one is left alone that is stored as running and not `is_left`.
+        Before `run`."""
+        self._background.mark, self._background.is_left = mark, is_left
 
     @property
     def most_bytes(self) -> int:

@@ -21,11 +21,11 @@ from duologue.errors import Busy, Problem
 from duologue.gateway.scheduling.lease import Lease
 from duologue.gateway.scheduling.lowest_place import in_lowest_place
 from duologue.gateway.scheduling.pool import Pool
-from duologue.gateway.scheduling.prefix_digest import digests, reading_size, size
 from duologue.gateway.scheduling.running_replies import RunningReplies
 from duologue.request_parsing import parsing
 from duologue.values.events import Done, Failed, Queued, ReasoningDelta, TextDelta, ToolCallDelta
 from duologue.values.generate import Batch
+from duologue.values.prefixes.prefix_digest import digests, reading_size, size
 from duologue.values.requests import ChatRequest
 
 log = logging.getLogger(__name__)

@@ -40,7 +40,13 @@ from duologue.notifier import Notifier
 from duologue.threads import Refusal
 from duologue.values.events import STOPPING, Done
 from duologue.values.questions.worker_answers import Answer, Counted
-from duologue.values.questions.worker_questions import CountPrompt, Question, RenderChat, UseTemplate
+from duologue.values.questions.worker_questions import (
+    CountPrompt,
+    DrainReplica,
+    Question,
+    RenderChat,
+    UseTemplate,
+)
 from duologue.values.requests import ChatRequest, ModelCard
 from duologue.wire.worker_protocol import LoadSpec
 
@@ -95,6 +101,10 @@ class Pool(Roster):
         self._served: tuple[object, ServedModels] = (None, ServedModels(()))
 
     # ---- leases
+
+    def mark_tickets(self, mark: str) -> None:
+        """The names of further tickets say which gateway has them."""
+        self._ticket_prefix += f"{mark}_"
 
     @contextmanager
     def lease(
@@ -247,6 +257,23 @@ class Pool(Roster):
                         code="count_timeout",
                     )
             keeper.load_spec = msgspec.structs.replace(keeper.load_spec, template=path)
+
+    async def drain_replica(self, worker: str, url: str, drained: bool) -> None:
+        """Give one of the servers of a worker's model no new requests, or some again, and so after a restart. Raises NotFound
+        (`replica_not_found`), Unavailable."""
+        keeper = self._keepers[worker]
+        if keeper.status.state != "ready" or keeper.connection is None:
+            raise Unavailable(f"The worker {worker} is not ready. Try again when it is.")
+        with anyio.move_on_after(ASK_PATIENCE) as patience:
+            await keeper.connection.ask(DrainReplica(url, drained))
+        if patience.cancelled_caught:
+            raise Unavailable("The worker is too busy. Try again in a moment.", code="count_timeout")
+        options = keeper.load_spec.options
+        before = options.get("drained", ())
+        others = [each for each in before if each != url] if isinstance(before, list | tuple) else []
+        keeper.load_spec = msgspec.structs.replace(
+            keeper.load_spec, options={**options, "drained": [*others, *([url] if drained else [])]}
+        )
 
     # ---- views
 

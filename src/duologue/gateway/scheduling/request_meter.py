@@ -59,6 +59,11 @@ class MeteredRequest(Protocol):
 
 
 class RequestMeter(Protocol):
+    async def ready(self, user: str, tokens: int = 0) -> None:
+        """Call it right before `request`, with nothing awaited in between: where several gateways share the limits of the key, what the request needs is
+        fetched first."""
+        ...
+
     def request(
         self, kind: str, model: str, *, user: str, tokens: int = 0, part: bool = False
     ) -> AbstractContextManager[MeteredRequest]:
@@ -89,6 +94,9 @@ class _Unmetered:
 
 class NoMeter:
     """Limits and counts nothing."""
+
+    async def ready(self, user: str, tokens: int = 0) -> None:
+        pass
 
     @contextmanager
     def request(

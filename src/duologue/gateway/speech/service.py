@@ -317,6 +317,8 @@ class SpeechService:
         """Synthesise a text; of an `open` request, the text that is written to it. Waits for a seat. Leaving the context stops
         it after the current clause. `part`: another request needs it, such as a reply. Raises Problem."""
         self.require_speaker()
+        if not part:
+            await self._meter.ready(user)
         with self._meter.request("speech", self._model("speaker"), user=user, part=part) as metered:
             sample = await self.with_text(request.sample, request.language, request_id)
             request = msgspec.structs.replace(request, sample=sample)
@@ -337,6 +339,7 @@ class SpeechService:
         replaced by one of `chunks` (16-bit mono, 16 kHz) after the other. Waits for the user's turn and a seat; leaving the context stops it. Raises
         Problem."""
         self.require_recogniser()
+        await self._meter.ready(user or LOCAL)
         with self._meter.request("transcription", self._model("recogniser"), user=user or LOCAL) as metered:
             async with (
                 self._recogniser(user) as lease,
@@ -401,6 +404,7 @@ class SpeechService:
         """Make a clip: its progress, and its file in pieces. Waits for a seat. Leaving the context stops it. Raises Problem."""
         self.require_video(request.avatar.kind, recorded=bool(request.pcm))
         speech = self._with_language(request.speech)
+        await self._meter.ready(user or LOCAL)
         with self._meter.request("clip", self._model("video"), user=user or LOCAL):
             sample = await self.with_text(speech.sample, speech.language, request_id)
             speech = msgspec.structs.replace(speech, sample=sample)

@@ -65,7 +65,9 @@ class UpstreamService:
         self._in_settings = {
             shown_url(parts)
             for entry in settings.worker_entries
-            if entry.engine == "remote" and (parts := parse_upstream_url(entry.upstream.url)) is not None
+            if entry.engine == "remote"
+            for url in entry.upstream.urls
+            if (parts := parse_upstream_url(url)) is not None
         }
         self._rows: Upstreams | None = None
         self._servers: dict[str, ConnectedServer] = {}

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from duologue.gateway.usage.minute_window import MinuteWindow
 from duologue.values.usage.key_limits import AppliedLimits
+from duologue.values.usage.limit_amounts import LimitAmounts, amounts_of
 from duologue.values.usage.usage_counts import DAY_S
 
 Exceeded = Literal["concurrent", "requests_per_minute", "tokens_per_minute", "tokens_per_day"]
@@ -46,6 +47,17 @@ class LimitExceeded(Struct, frozen=True):
     limit: Exceeded
     left: int = 0
     retry_after: float | None = None
+
+
+class KeyPart(NamedTuple):
+    """What this gateway may use of a key's limits where several have them together. `unwritten`: tokens of today that are not in the rows of the usage,
+    which are taken out of the day's limit already; `next_at`: seconds after which something comes back elsewhere, 0 for unknown; `is_day_over`: the day's
+    tokens are used, not only reserved elsewhere."""
+
+    allowed: LimitAmounts
+    unwritten: int = 0
+    next_at: float = 0.0
+    is_day_over: bool = False
 
 
 class Reservation:
@@ -97,11 +109,12 @@ class KeyLimiter:
         self._uses: dict[str, _KeyUse] = {}
 
     def begin(
-        self, key: str, limits: AppliedLimits, tokens: int, now: LimitTime
+        self, key: str, limits: AppliedLimits, tokens: int, now: LimitTime, part: KeyPart | None = None
     ) -> Reservation | LimitExceeded:
-        """Begin a request of a key, if its limits allow it. `tokens`: how many it may need; 0 for work that is not counted in tokens."""
+        """Begin a request of a key, if its limits allow it. `tokens`: how many it may need; 0 for work that is not counted in tokens; `part`: what this
+        gateway may use of the limits, None for all."""
         use = self._use(key, now)
-        exceeded = _exceeded(use, limits, tokens, now)
+        exceeded = _exceeded(use, limits, tokens, now, part)
         if exceeded is not None:
             return exceeded
         use.running += 1
@@ -155,6 +168,31 @@ class KeyLimiter:
             else None,
         )
 
+    def exceeded(
+        self, key: str, limits: AppliedLimits, tokens: int, now: LimitTime, part: KeyPart
+    ) -> LimitExceeded | None:
+        """Why such a request may not begin; nothing changes."""
+        return _exceeded(self._use(key, now), limits, tokens, now, part)
+
+    def amounts(self, key: str, now: LimitTime, unwritten: int) -> LimitAmounts:
+        """What a key uses of its limits here; of the day only what is not in the rows of the usage."""
+        use = self._use(key, now)
+        return LimitAmounts(
+            use.running, use.requests.total, use.tokens.total + use.reserved, use.reserved + unwritten
+        )
+
+    def resets(self, key: str, now: LimitTime) -> tuple[float, float]:
+        """The seconds until nothing of a key's requests, and of its tokens, counts any more in the minute."""
+        use = self._use(key, now)
+        return (
+            use.requests.seconds_until_less(use.requests.total, now.seconds),
+            use.tokens.seconds_until_less(use.tokens.total, now.seconds),
+        )
+
+    def keys(self) -> list[str]:
+        """The keys that something is known of."""
+        return list(self._uses)
+
     def running(self, key: str) -> int:
         """How many requests of a key run."""
         use = self._uses.get(key)
@@ -178,27 +216,38 @@ class KeyLimiter:
         return use
 
 
-def _exceeded(use: _KeyUse, limits: AppliedLimits, tokens: int, now: LimitTime) -> LimitExceeded | None:
+def _exceeded(
+    use: _KeyUse, limits: AppliedLimits, tokens: int, now: LimitTime, part: KeyPart | None = None
+) -> LimitExceeded | None:
     """The first limit that a request would exceed: the one that lasts longest comes first."""
-    if tokens and limits.tokens_per_day and not _fits(use.tokens_today, use, tokens, limits.tokens_per_day):
-        left = max(0, limits.tokens_per_day - use.tokens_today - use.reserved)
+    if part is None:
+        allowed, today = amounts_of(limits), use.tokens_today
+    else:
+        allowed, today = part.allowed, part.unwritten
+    if tokens and limits.tokens_per_day and not _fits(today, use, tokens, allowed.tokens_today):
+        left = max(0, allowed.tokens_today - today - use.reserved)
         # What others have reserved may come back before the day is over.
-        wait = now.rest_of_day if use.tokens_today >= limits.tokens_per_day else None
+        is_over = today >= allowed.tokens_today if part is None else part.is_day_over
+        wait = now.rest_of_day if is_over else None
         return LimitExceeded("tokens_per_day", left, wait)
-    if (
-        tokens
-        and limits.tokens_per_minute
-        and not _fits(use.tokens.total, use, tokens, limits.tokens_per_minute)
-    ):
-        left = limits.tokens_per_minute - use.tokens.total - use.reserved
+    if tokens and limits.tokens_per_minute and not _fits(use.tokens.total, use, tokens, allowed.tokens):
+        left = allowed.tokens - use.tokens.total - use.reserved
         wait = use.tokens.seconds_until_less(min(tokens, limits.tokens_per_minute) - left, now.seconds)
-        return LimitExceeded("tokens_per_minute", max(0, left), wait or None)
-    if limits.requests_per_minute and use.requests.total >= limits.requests_per_minute:
-        excess = use.requests.total - limits.requests_per_minute + 1
-        return LimitExceeded("requests_per_minute", 0, use.requests.seconds_until_less(excess, now.seconds))
-    if limits.concurrent and use.running >= limits.concurrent:
+        return LimitExceeded("tokens_per_minute", max(0, left), _sooner(wait, part) or None)
+    if limits.requests_per_minute and use.requests.total >= allowed.requests:
+        excess = use.requests.total - allowed.requests + 1
+        wait = use.requests.seconds_until_less(excess, now.seconds)
+        return LimitExceeded("requests_per_minute", 0, _sooner(wait, part))
+    if limits.concurrent and use.running >= allowed.concurrent:
         return LimitExceeded("concurrent")
     return None
+
+
+def _sooner(wait: float, part: KeyPart | None) -> float:
+    """The seconds until something of a minute comes back, here or elsewhere."""
+    if part is None or not part.next_at:
+        return wait
+    return min(wait, part.next_at) if wait else part.next_at
 
 
 def _fits(used: int, use: _KeyUse, tokens: int, limit: int) -> bool:

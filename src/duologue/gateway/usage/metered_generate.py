@@ -50,11 +50,10 @@ class MeteredGenerate:
         user: str = "local",
     ) -> AsyncIterator[AsyncIterator[Batch]]:
         request = self._named(request)
+        tokens = expected_tokens(request, count)
+        await self._meter.ready(user, tokens)
         metered = self._meter.request(
-            REPLY_OF_CALL if kind == CALL else kind,
-            request.model,
-            user=user,
-            tokens=expected_tokens(request, count),
+            REPLY_OF_CALL if kind == CALL else kind, request.model, user=user, tokens=tokens
         )
         with ExitStack() as stack:
             try:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from duologue import caller
 from duologue.errors import Busy, ModelNotFound, Problem
@@ -24,7 +26,10 @@ from duologue.gateway.usage.key_limiter import (
 from duologue.gateway.usage.limit_lookup import LimitLookup
 from duologue.gateway.usage.usage_counter import UsageCounter
 from duologue.values.usage.key_limits import AppliedLimits
-from duologue.values.usage.usage_counts import UsageCounts, UsageSlot, day_of
+from duologue.values.usage.usage_counts import UsageCounts, UsageRow, UsageSlot, day_of
+
+if TYPE_CHECKING:
+    from duologue.gateway.usage.shared.shared_limits import SharedLimits
 
 CONCURRENT = "concurrency_limit_exceeded"
 RATE = "rate_limit_exceeded"
@@ -48,11 +53,20 @@ class UsageMeter:
     ) -> None:
         self.lookup = lookup
         self.limiter = KeyLimiter()
+        self.shared: SharedLimits | None = None
+        """The other gateways of the database, where there may be any."""
+        self._unwritten: Counter[str] = Counter()
         self.counter = UsageCounter() if counter is None else counter
         self._clock, self._unix = clock, unix
 
     def now(self) -> LimitTime:
         return LimitTime(self._clock(), self._unix())
+
+    async def ready(self, user: str, tokens: int = 0) -> None:
+        """As `RequestMeter.ready`."""
+        together = shared_request()
+        if self.shared is not None and not (together is not None and together.is_counted):
+            await self.shared.prepare(caller.share(user), tokens)
 
     @contextmanager
     def request(
@@ -94,7 +108,8 @@ class UsageMeter:
                 f"Your key may not use the model {model[:200]!r}. GET /v1/models lists those it may use.",
                 param="model",
             )
-        outcome = self.limiter.begin(share, limits, tokens, self.now())
+        part = None if self.shared is None else self.shared.part(share)
+        outcome = self.limiter.begin(share, limits, tokens, self.now(), part)
         if isinstance(outcome, LimitExceeded):
             raise refusal(outcome, limits, tokens)
         return outcome
@@ -104,10 +119,36 @@ class UsageMeter:
         user, name, prefix = self.lookup.owner(share)
         slot = UsageSlot(day_of(self._unix()), share, user, name, prefix, model, kind)
         self.counter.add(slot, counts)
+        if self.shared is not None and counts.limited_tokens:
+            self._unwritten[share] += counts.limited_tokens
+
+    def unwritten(self, share: str) -> int:
+        """The tokens of a share that are not in the rows of the usage yet."""
+        return self._unwritten[share]
+
+    def written(self, rows: Iterable[UsageRow]) -> None:
+        """These counts are in the rows of the usage now."""
+        for row in rows:
+            self._unwritten[row.slot.key] -= row.counts.limited_tokens
+        self._unwritten += Counter()  # drops what is zero or less
+
+    def ended(self, reservation: Reservation, tokens: int) -> None:
+        """A request has ended and used so many tokens."""
+        self.limiter.end(reservation, tokens, self.now())
+        if self.shared is not None:
+            self.shared.ended(reservation.key)
+
+    def running(self, share: str) -> int:
+        """How many requests of a share run, at any gateway."""
+        elsewhere = 0 if self.shared is None else self.shared.running_elsewhere(share)
+        return self.limiter.running(share) + elsewhere
 
     def standing(self, share: str) -> LimitStanding:
         """What a share has left of its limits."""
-        return self.limiter.standing(share, self.lookup.limits(share), self.now())
+        limits = self.lookup.limits(share)
+        if self.shared is not None and (standing := self.shared.standing(share, limits)) is not None:
+            return standing
+        return self.limiter.standing(share, limits, self.now())
 
 
 class CountedRequest:
@@ -169,7 +210,7 @@ class CountedRequest:
         if self._reservation is not None:
             if self._together is not None:
                 _hand_over(self._together, self._reservation)
-            self._meter.limiter.end(self._reservation, counts.limited_tokens, self._meter.now())
+            self._meter.ended(self._reservation, counts.limited_tokens)
             counts = counts.plus(UsageCounts(requests=int(self._is_counted), errors=int(self._failed)))
         if counts != UsageCounts():
             self._meter.count(self._share, self._kind, self._model, counts)

@@ -72,7 +72,7 @@ def router(service: UsageService) -> APIRouter:
         share = caller.share(user_of(request))
         applied = to_builtins(service.lookup.limits(share))
         standing = service.meter.standing(share)
-        running = service.meter.limiter.running(share)
+        running = service.meter.running(share)
         return _json({"limits": applied, "running": running, "left": _left(standing)})
 
     return routes

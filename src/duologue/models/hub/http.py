@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import socket
+import ssl
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -63,7 +64,8 @@ class TransientFailure(Exception):
 
 class HubConnection:
     """Requests to the hub at `hub` and to any other address. `token` is the hub's; it appears in no message. `notice` is
-    called with a line for every pause before another attempt. `stop()` ends it from another thread: the current request and
+    called with a line for every pause before another attempt. `trust`: what is trusted instead of the usual authorities, and `plain_http`
+    allows that, for a gateway that offers its models. `stop()` ends it from another thread: the current request and
     all later ones raise Stopped.
 
     Raises BadRequest when the hub's address is not allowed. Use as a context manager.
@@ -76,8 +78,11 @@ class HubConnection:
         *,
         sleep: Callable[[float], None] = time.sleep,
         notice: Callable[[str], None] = lambda line: None,
+        trust: ssl.SSLContext | None = None,
+        plain_http: bool = False,
     ) -> None:
-        self.hub = check_address(hub.rstrip("/"))
+        self._plain_http = plain_http
+        self.hub = self._checked(hub.rstrip("/"))
         self._origin = _origin(httpx.URL(self.hub))
         self._token = (token or "").strip()
         self._sleep = sleep
@@ -91,6 +96,7 @@ class HubConnection:
             timeout=TIMEOUT,
             headers={"User-Agent": "duologue", "Accept-Encoding": "identity"},
             trust_env=not is_loopback(httpx.URL(self.hub).host),
+            verify=trust or True,
         )
 
     def __enter__(self) -> HubConnection:
@@ -156,9 +162,13 @@ class HubConnection:
                 self._sleep(wait)
                 attempt += 1
 
+    def _checked(self, url: str) -> str:
+        """The address, if it is allowed. Raises BadRequest."""
+        return url if self._plain_http and url.startswith("http://") else check_address(url)
+
     def _follow(self, url: str, headers: Mapping[str, str]) -> httpx.Response:
         """The first response that is not a redirect."""
-        address = httpx.URL(check_address(url))
+        address = httpx.URL(self._checked(url))
         nearest = Reach.MACHINE
         for _ in range(MAX_REDIRECTS + 1):
             all_headers = dict(headers)
@@ -178,7 +188,7 @@ class HubConnection:
                 return response
             response.close()
             address = address.join(location)
-            check_address(str(address))
+            self._checked(str(address))
         raise EngineFailed(f"{redact_url(url)} redirects without end.", code="hub_failed")
 
     def _reach(self, host: str) -> Reach:

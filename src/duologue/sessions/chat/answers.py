@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from duologue.engines.choice_contracts import TemplateChooser, TokenTeller
+from duologue.engines.choice_contracts import ReplicatedEngine, TemplateChooser, TokenTeller
 from duologue.engines.contracts import LanguageEngine, PromptEngine
-from duologue.errors import BadRequest, Unsupported
+from duologue.errors import BadRequest, NotFound, Unsupported
 from duologue.sessions.chat.chat import count
 from duologue.sessions.chat.chat_prompt import render
 from duologue.sessions.chat.prompt_size import check_fits
@@ -20,12 +20,14 @@ from duologue.values.questions.worker_answers import (
     Described,
     Detokenized,
     Rendered,
+    ReplicaDrained,
     TemplateUsed,
 )
 from duologue.values.questions.worker_questions import (
     CountPrompt,
     DescribeModel,
     DetokenizeTokens,
+    DrainReplica,
     Question,
     RenderChat,
     TokenizeText,
@@ -54,6 +56,13 @@ async def answer(engine: LanguageEngine, question: Question, *, now: datetime) -
         case UseTemplate(source):
             await _chooser(engine).use_template(source)
             return TemplateUsed()
+        case DrainReplica(url, drained):
+            if not isinstance(engine, ReplicatedEngine):
+                raise NotFound(
+                    f"{engine.card.name} is on one server alone.", code="replica_not_found", param="url"
+                )
+            engine.drain_replica(url, drained)
+            return ReplicaDrained()
 
 
 async def _rendered(engine: LanguageEngine, request: ChatRequest, now: datetime, *, tokens: bool) -> Rendered:

@@ -6,7 +6,7 @@ Used by `gateway/batches`. Every read for a user is by owner: a batch of another
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from sqlalchemy import and_, delete, insert, or_, select, update
@@ -16,6 +16,9 @@ from duologue.store.database import Database
 from duologue.store.schema.batch_tables import batches
 from duologue.store.schema.rows import json
 from duologue.values.batches.stored_batch import RUNNING, BatchUsage, LineCounts, LineError, StoredBatch
+
+if TYPE_CHECKING:
+    from duologue.store.database import Transaction
 
 _DECODERS: Mapping[str, msgspec.json.Decoder[Any]] = {
     "times": msgspec.json.Decoder(dict[str, int]),
@@ -38,9 +41,9 @@ class BatchRows:
         async with self._database.writing() as connection:
             await connection.execute(insert(batches).values(_columns(batch)))
 
-    async def save(self, batch: StoredBatch) -> None:
+    async def save(self, batch: StoredBatch, *, within: Transaction | None = None) -> None:
         """Store how far it is; without effect if it does not exist."""
-        async with self._database.writing() as connection:
+        async with self._database.writing(within) as connection:
             this = update(batches).where(batches.c.id == batch.id)
             await connection.execute(this.values(_columns(batch)))
 

@@ -30,9 +30,12 @@ from duologue.store.schema.metadata import Number as Number
 from duologue.store.schema.metadata import Plain as Plain
 from duologue.store.schema.metadata import metadata as metadata
 from duologue.store.schema.response_tables import responses as responses
+from duologue.store.schema.sharing_tables import batch_results as batch_results
+from duologue.store.schema.sharing_tables import claims as claims
+from duologue.store.schema.sharing_tables import limit_parts as limit_parts
 from duologue.store.schema.usage_tables import usage as usage
 
-HEAD = "0017"
+HEAD = "0018"
 """The revision of this schema. Revisions are four-digit numbers, so that they can be compared as text."""
 
 

@@ -59,10 +59,24 @@ class CacheChanged(Struct, frozen=True, tag="cache_changed"):
     key: str = ""
 
 
+class LimitWanted(Struct, frozen=True, tag="limit_wanted"):
+    """A request of this key waits for what other gateways hold of its limits."""
+
+    key: str
+
+
 class NoticesLost(Struct, frozen=True, tag="notices_lost"):
     """Notices of this gateway got lost: look again at everything that they may have been about."""
 
 
 Notice = (
-    RunWatched | RunSaved | RunStopped | RunSteered | ApprovalGiven | ListNews | CacheChanged | NoticesLost
+    RunWatched
+    | RunSaved
+    | RunStopped
+    | RunSteered
+    | ApprovalGiven
+    | ListNews
+    | CacheChanged
+    | LimitWanted
+    | NoticesLost
 )

@@ -45,4 +45,8 @@ class TemplateUsed(Struct, frozen=True, tag="template_used"):
     """The template is in use."""
 
 
-Answer = Counted | Rendered | Tokenized | Detokenized | Described | TemplateUsed
+class ReplicaDrained(Struct, frozen=True, tag="replica_drained"):
+    """The server gets no new requests, or gets some again."""
+
+
+Answer = Counted | Rendered | Tokenized | Detokenized | Described | TemplateUsed | ReplicaDrained

@@ -60,4 +60,15 @@ class UseTemplate(Struct, frozen=True, tag="use_template"):
     upstream_model: str = ""
 
 
-Question = CountPrompt | RenderChat | TokenizeText | DetokenizeTokens | DescribeModel | UseTemplate
+class DrainReplica(Struct, frozen=True, tag="drain_replica"):
+    """Give one of the model's servers no new requests, or give it some again. Answered by `ReplicaDrained`."""
+
+    url: str
+    drained: bool = True
+    model: str = ""
+    upstream_model: str = ""
+
+
+Question = (
+    CountPrompt | RenderChat | TokenizeText | DetokenizeTokens | DescribeModel | UseTemplate | DrainReplica
+)

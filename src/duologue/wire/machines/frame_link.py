@@ -62,6 +62,11 @@ class FrameLink:
         return len(self._kept)
 
     @property
+    def all_written(self) -> bool:
+        """Whether every frame was written to the current socket."""
+        return self._next == self._first + len(self._kept)
+
+    @property
     def has_room(self) -> bool:
         """Whether another frame may be added."""
         return not self._kept or (

@@ -94,6 +94,8 @@ export const REMEDIES_OF: Readonly<Record<string, readonly Remedy[]>> = {
   server_draining: LATER,
   server_stopping: LATER,
   storage_unavailable: LATER,
+  storage_denied: LATER,
+  storage_bucket_missing: LATER,
   timeout: MODEL_OR_LATER,
   too_many_connections: LATER,
   too_many_pending: LATER,

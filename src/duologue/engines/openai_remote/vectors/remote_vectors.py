@@ -20,6 +20,7 @@ from duologue.threads import encoding
 from duologue.values.embeddings.vectors import EmbeddingRequest, RerankRequest, unpacked
 
 if TYPE_CHECKING:
+    from duologue.engines.openai_remote.replicas.replica_set import ReplicaSet
     from duologue.engines.openai_remote.upstream_connection import Upstream
 
 TOGETHER = 32
@@ -30,7 +31,9 @@ LARGE = 256 * 1024
 """Bytes of an answer from which on it is read in a thread."""
 
 
-async def embedded(upstream: Upstream, model: str, request: EmbeddingRequest) -> AsyncGenerator[VectorBatch]:
+async def embedded(
+    upstream: Upstream | ReplicaSet, model: str, request: EmbeddingRequest
+) -> AsyncGenerator[VectorBatch]:
     """The vectors as the server gives them. Raises Problem."""
     for at in range(0, len(request.inputs), TOGETHER):
         inputs = request.inputs[at : at + TOGETHER]
@@ -48,7 +51,9 @@ async def embedded(upstream: Upstream, model: str, request: EmbeddingRequest) ->
         yield vectors
 
 
-async def ranked(upstream: Upstream, model: str, request: RerankRequest) -> AsyncGenerator[ScoreBatch]:
+async def ranked(
+    upstream: Upstream | ReplicaSet, model: str, request: RerankRequest
+) -> AsyncGenerator[ScoreBatch]:
     """The scores as the server gives them. Raises Problem."""
     for at in range(0, len(request.documents), TOGETHER):
         documents = request.documents[at : at + TOGETHER]

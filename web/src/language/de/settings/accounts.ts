@@ -81,6 +81,8 @@ export const accounts: AccountsWords = {
     "worker.restart": "Worker neu gestartet",
     "worker.drain": "Worker geleert",
     "worker.drain_end": "Worker wieder freigegeben",
+    "replica.drain": "Server eines Modells geleert",
+    "replica.drain_end": "Server eines Modells wieder freigegeben",
     "worker.replace_all": "Alle Worker ersetzt",
     "server.drain": "Server geleert",
     "server.drain_end": "Server nimmt wieder an",

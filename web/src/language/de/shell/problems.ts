@@ -119,6 +119,8 @@ const LEADS: Readonly<Record<string, string>> = {
   video_unsupported: "Videos dieser Art können hier nicht gelesen werden.",
   video_without_pictures: "Das Video enthält keine Bilder.",
   storage_unavailable: "Der Server kann gerade nichts speichern.",
+  storage_denied: "Der Server kann gerade nichts speichern.",
+  storage_bucket_missing: "Der Server kann gerade nichts speichern.",
   storage_full: "Dein Speicherplatz auf dem Server ist voll.",
   too_large: "Das ist zu groß für den Server.",
   tool_server_error: "Der Tool-Server hat einen Fehler gemeldet.",

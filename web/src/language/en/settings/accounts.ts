@@ -81,6 +81,8 @@ const english = {
     "worker.restart": "Restarted a worker",
     "worker.drain": "Drained a worker",
     "worker.drain_end": "Let a worker work again",
+    "replica.drain": "Drained a server of a model",
+    "replica.drain_end": "Let a server of a model work again",
     "worker.replace_all": "Replaced every worker",
     "server.drain": "Drained the server",
     "server.drain_end": "Took new work again",

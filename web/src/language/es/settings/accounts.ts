@@ -81,6 +81,8 @@ export const accounts: AccountsWords = {
     "worker.restart": "Reinició un proceso",
     "worker.drain": "Vació un proceso",
     "worker.drain_end": "Reactivó un proceso",
+    "replica.drain": "Vació un servidor de un modelo",
+    "replica.drain_end": "Reactivó un servidor de un modelo",
     "worker.replace_all": "Reemplazó todos los procesos",
     "server.drain": "Vació el servidor",
     "server.drain_end": "Reactivó el servidor",

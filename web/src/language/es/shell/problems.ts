@@ -119,6 +119,8 @@ const LEADS: Readonly<Record<string, string>> = {
   video_unsupported: "Este tipo de vídeo no se puede leer aquí.",
   video_without_pictures: "El vídeo no contiene imágenes.",
   storage_unavailable: "El servidor no puede guardar nada ahora mismo.",
+  storage_denied: "El servidor no puede guardar nada ahora mismo.",
+  storage_bucket_missing: "El servidor no puede guardar nada ahora mismo.",
   storage_full: "Tu almacenamiento en el servidor está lleno.",
   too_large: "Supera el tamaño que admite el servidor.",
   tool_server_error: "El servidor de herramientas devolvió un error.",

@@ -82,6 +82,8 @@ export const accounts: AccountsWords = {
     "worker.restart": "Processus redémarré",
     "worker.drain": "Processus vidé",
     "worker.drain_end": "Processus remis en service",
+    "replica.drain": "Serveur d’un modèle vidé",
+    "replica.drain_end": "Serveur d’un modèle remis en service",
     "worker.replace_all": "Tous les processus remplacés",
     "server.drain": "Serveur vidé",
     "server.drain_end": "Serveur remis en service",

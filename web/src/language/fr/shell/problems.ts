@@ -119,6 +119,8 @@ const LEADS: Readonly<Record<string, string>> = {
   video_unsupported: "Ce type de vidéo ne peut pas être lu ici.",
   video_without_pictures: "La vidéo ne contient pas d’images.",
   storage_unavailable: "Le serveur ne peut rien enregistrer pour le moment.",
+  storage_denied: "Le serveur ne peut rien enregistrer pour le moment.",
+  storage_bucket_missing: "Le serveur ne peut rien enregistrer pour le moment.",
   storage_full: "Votre espace de stockage sur le serveur est plein.",
   too_large: "C’est plus gros que ce que le serveur accepte.",
   tool_server_error: "Le serveur d’outils a signalé une erreur.",

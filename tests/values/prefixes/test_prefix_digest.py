@@ -1,5 +1,5 @@
-from duologue.gateway.scheduling.prefix_digest import MEDIUM, chain, digests, opening, reading_size, size
 from duologue.values.messages import ImagePart, Message, Tool, assistant, user
+from duologue.values.prefixes.prefix_digest import MEDIUM, chain, digests, opening, reading_size, size
 from duologue.values.requests import ChatRequest
 
 

@@ -1,4 +1,4 @@
-"""Digests of the prefixes of a request, by which the scheduler finds the slot whose cache holds the same conversation. Pure."""
+"""Digests of the prefixes of a request, by which the scheduler finds the slot, and the remote engine the server, whose cache holds the same conversation. Pure."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Work in a folder of users' files, on a disk thread, with its failures as errors a person can act on.
 
-Used by `blob_storage.py` and `partial_uploads.py`.
+Used by `folder_store.py`, and by what writes files before they are stored.
 """
 
 from __future__ import annotations

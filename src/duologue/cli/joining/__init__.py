@@ -1,0 +1,1 @@
+"""`duologue worker`: joins a server on another machine with the models of this one."""

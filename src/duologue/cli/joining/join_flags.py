@@ -1,0 +1,122 @@
+"""The flags of `duologue worker`.
+
+Imported for every command, so the command imports its implementation only when it runs.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from duologue.cli import Config, Data
+
+Text = str | None
+Number = int | None
+
+
+def worker(
+    join: Annotated[
+        str,
+        typer.Option(metavar="URL", help="The address of the server to join, such as https://gateway:8006."),
+    ],
+    key: Annotated[
+        Text,
+        typer.Option(
+            metavar="KEY",
+            help="A key of the role worker. Other users of this machine can see flags; prefer --key-file or DUOLOGUE_JOIN_KEY.",
+        ),
+    ] = None,
+    key_file: Annotated[Path | None, typer.Option(metavar="FILE", help="File with that key.")] = None,
+    fingerprint: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SHA256",
+            help="The fingerprint of the server's own certificate or authority, which is then the only one trusted; may be repeated.",
+        ),
+    ] = None,
+    serve: Annotated[
+        Text,
+        typer.Option(metavar="NAME", help="A model of the server: its file is downloaded from there once."),
+    ] = None,
+    voice: Annotated[
+        bool, typer.Option("--voice", help="Serve the voice of this machine, and no model.")
+    ] = False,
+    name: Annotated[
+        Text, typer.Option(metavar="NAME", help="The worker's name on its machine (worker_0).")
+    ] = None,
+    machine: Annotated[Text, typer.Option(metavar="NAME", help="The machine's name (its host name).")] = None,
+    model: Annotated[
+        Text, typer.Option(metavar="FILE", help="A GGUF file, or the name of a model in the data folder.")
+    ] = None,
+    mmproj: Annotated[
+        Text, typer.Option(metavar="FILE", help="The projector with which the model sees or hears.")
+    ] = None,
+    upstream: Annotated[
+        Text, typer.Option(metavar="URL", help="Serve the models of this OpenAI-compatible server instead.")
+    ] = None,
+    engine: Annotated[Text, typer.Option(metavar="NAME", help="The engine, as of `duologue serve`.")] = None,
+    slots: Annotated[Number, typer.Option(metavar="N", help="Replies generated at the same time.")] = None,
+    context: Annotated[Number, typer.Option(metavar="N", help="Context size of one chat, in tokens.")] = None,
+    threads: Annotated[Number, typer.Option(metavar="N", help="Number of threads the engine uses.")] = None,
+    gpu_layers: Annotated[
+        Number, typer.Option(metavar="N", help="Layers of the model to run on the GPU; -1 for all.")
+    ] = None,
+    device: Annotated[
+        Text,
+        typer.Option(metavar="NAME", help="The device of the model: auto, cpu, or a card such as cuda:1."),
+    ] = None,
+    copies: Annotated[
+        Text, typer.Option(metavar="N|all", help="Workers with the same model; all: one for each card.")
+    ] = None,
+    insecure_http: Annotated[
+        bool, typer.Option("--insecure-http", help="Allow plain HTTP to a server on another machine.")
+    ] = False,
+    data: Data = None,
+    config: Config = None,
+    log_level: Annotated[Text, typer.Option(metavar="LEVEL", help="debug, info, warning or error.")] = None,
+    log_format: Annotated[
+        Text, typer.Option(metavar="FORMAT", help="text, or json for one object per line.")
+    ] = None,
+) -> None:
+    """Join a server on another machine with a model of this one.
+
+    The workers that the settings of this machine describe are started here and dial out: no port is opened. They stay joined over broken connections until this command is stopped; what runs then may end first.
+    """
+    from duologue.cli.joining.join_command import JoinFlags
+    from duologue.cli.joining.join_command import join as run
+
+    settings = {
+        "model": model,
+        "mmproj": mmproj,
+        "upstream.url": upstream,
+        "engine": engine,
+        "slots": slots,
+        "context": context,
+        "threads": threads,
+        "gpu_layers": gpu_layers,
+        "device": device,
+        "copies": copies,
+        "data": data,
+        "log.level": log_level,
+        "log.format": log_format,
+    }
+    flags = JoinFlags(
+        url=join,
+        key=key or "",
+        key_file=key_file,
+        fingerprints=tuple(fingerprint or ()),
+        insecure_http=insecure_http,
+        serve=serve or "",
+        voice=voice,
+        name=name or "",
+        machine=machine or "",
+        config=config,
+        settings=settings,
+    )
+    code = run(flags, os.environ, sys.stderr)
+    if code:
+        raise typer.Exit(code)

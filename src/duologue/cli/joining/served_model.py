@@ -1,0 +1,104 @@
+"""A model that the gateway offers: its files are downloaded once, by their hashes, into the data folder of this machine.
+
+`join_command.py` asks for it before anything starts. The downloader is that of `models/hub`: resumed, checked, with room left on the disk.
+"""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+from urllib.parse import quote
+
+import msgspec
+
+from duologue.errors import BadRequest, ModelNotFound, Problem, StartFailed, Unauthorized, Unavailable
+from duologue.models.hub.download import Source, Watch, check_disk, download
+from duologue.models.hub.http import ATTEMPTS, HubConnection
+from duologue.models.hub.resume import Content
+from duologue.wire.machines.model_offer import FILE_PATH, MODEL_PATH, ModelOffer, decode_offer
+from duologue.worker.joined.gateway_address import GatewayAddress
+
+FOLDER = "by-hash"
+"""Within the folder of the models: a folder for each model, named by the hash of its first file."""
+LARGEST_OFFER = 4 * 1024 * 1024
+"""Bytes of an offer, with its chat template."""
+
+
+class ServedModel(msgspec.Struct, frozen=True):
+    """The offer, and where its files are: the path of the first one for each option of the engine."""
+
+    offer: ModelOffer
+    paths: dict[str, Path]
+
+
+def fetch_model(
+    address: GatewayAddress, key: str, trust: ssl.SSLContext | None, name: str, folder: Path, watch: Watch
+) -> ServedModel:
+    """The model `name` of the gateway, downloaded into `folder` as far as it is not there. Blocks. Raises Problem."""
+    try:
+        with HubConnection(
+            f"{address.scheme}://{address.authority}", key, trust=trust, plain_http=not address.is_encrypted
+        ) as connection:
+            offer = _offer(connection, address, name)
+            return ServedModel(offer, _download(connection, address, offer, folder / FOLDER, watch))
+    except Problem as problem:
+        raise _in_our_words(problem, address, name) from problem
+
+
+def _offer(connection: HubConnection, address: GatewayAddress, name: str) -> ModelOffer:
+    def ask() -> bytes:
+        body = b""
+        with connection.get(
+            address.url(f"{MODEL_PATH}{quote(name, safe='')}"), f"the model {name}"
+        ) as response:
+            for piece in response.iter_raw():
+                body += piece
+                if len(body) > LARGEST_OFFER:
+                    raise BadRequest(f"The description of the model {name} is too long.")
+        return body
+
+    try:
+        return decode_offer(connection.with_retries(ask, attempts=ATTEMPTS))
+    except msgspec.MsgspecError as error:
+        raise StartFailed(
+            f"{address} describes the model {name} in a way that this version of Duologue does not read: {error}."
+        ) from error
+
+
+def _download(
+    connection: HubConnection, address: GatewayAddress, offer: ModelOffer, folder: Path, watch: Watch
+) -> dict[str, Path]:
+    paths: dict[str, Path] = {}
+    targets = []
+    for file in offer.files:
+        first = next(one for one in offer.files if one.option == file.option)
+        target = folder / first.sha256 / file.name
+        paths.setdefault(file.option, target)
+        targets.append((file, target))
+    missing = [(file, target) for file, target in targets if not target.exists()]
+    if missing:
+        check_disk(folder, sum(file.size for file, _ in missing))
+    for file, target in missing:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        source = Source(address.url(FILE_PATH + file.sha256), file.name, Content(file.size, file.sha256))
+        download(connection, source, target, watch)
+    return paths
+
+
+def _in_our_words(problem: Problem, address: GatewayAddress, name: str) -> Problem:
+    """The sentences of a hub speak of tokens and mirrors."""
+    if problem.code in ("hub_unauthorized", "hub_forbidden"):
+        return Unauthorized(
+            f"The gateway {address} refuses the key. Make one there with `duologue keys add NAME --role worker`, and pass it by "
+            "--key-file."
+        )
+    if isinstance(problem, ModelNotFound):
+        return ModelNotFound(
+            f"The gateway {address} offers no model {name!r} to workers. `duologue models list` there shows its models; only those in "
+            "files of its own can be offered."
+        )
+    if problem.code == "hub_unreachable":
+        return Unavailable(
+            f"The gateway {address} cannot be reached. Is it running, and does a firewall let this machine through?"
+        )
+    return problem

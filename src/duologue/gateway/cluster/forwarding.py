@@ -1,0 +1,315 @@
+"""Requests about what another gateway has are passed on to it, so that any gateway can be asked anything.
+
+Two middlewares: `HopReader` outside of authentication takes the client's address from a gateway that passes a request on, `Forwarding` inside decides by
+the address what the request is about (`held_things`) and sends it to the owner, streamed both ways. A request that was passed on once is answered where it
+arrives, so loops cannot be. The user's own key or login goes with it and is checked again there: nothing here can speak for a user.
+"""
+
+from __future__ import annotations
+
+import logging
+import ssl
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+import anyio
+import anyio.abc
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from duologue.errors import Problem, TooLarge
+from duologue.gateway.cluster.held_things import (
+    HeldThing,
+    held_thing,
+    mark_of,
+    owner_gone,
+    owner_unreachable,
+)
+from duologue.gateway.cluster.hop import HEADER, Hop, signed, verified
+from duologue.gateway.middleware.headers import header_values
+from duologue.gateway.middleware.proxy import base_of
+from duologue.http.error_responses import refuse
+from duologue.values.cluster.gateway_entry import GatewayEntry
+
+if TYPE_CHECKING:
+    import httpx
+
+log = logging.getLogger(__name__)
+
+CONNECT_S, SILENT_S, WRITE_S = 3.0, 120.0, 60.0
+"""Seconds to reach the owner, that it may send nothing (streams send a comment every 15 s), and that it may take nothing."""
+MOST_CONNECTIONS = 200
+MOST_BODY = 16 * 2**20
+"""Bytes of a request that is tried here first, kept to be sent again."""
+NOT_PASSED_ON = frozenset(
+    b"host connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding upgrade origin expect".split()
+)
+"""Headers between two machines, and those whose checks are done: Host and Origin name the gateway that the client spoke to."""
+ANSWERED_HERE = frozenset(
+    b"connection keep-alive transfer-encoding upgrade date server x-request-id request-id".split()
+)
+
+
+class OwnerOf(Protocol):
+    """The gateway that claimed something: `ClaimRows.owner`."""
+
+    async def __call__(self, name: str) -> str | None: ...
+
+
+class Neighbours:
+    """What this gateway knows of the others, for forwarding. `join` fills it; until then, and where there are none, nothing is forwarded."""
+
+    def __init__(self) -> None:
+        self.gateway = ""
+        self.secret = b""
+        self.living: Callable[[], Sequence[GatewayEntry]] = tuple
+        self.owner: OwnerOf | None = None
+        self.has_temporary: Callable[[str], bool] = lambda conversation: False
+
+    @property
+    def others(self) -> list[GatewayEntry]:
+        """The other gateways that are living."""
+        return [entry for entry in self.living() if entry.id != self.gateway] if self.gateway else []
+
+
+class HopReader:
+    """Puts the client's own address into requests that another gateway passes on."""
+
+    def __init__(self, app: ASGIApp, neighbours: Neighbours) -> None:
+        self._app, self._neighbours = app, neighbours
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and self._neighbours.gateway:
+            values = header_values(scope, HEADER)
+            if len(values) == 1:
+                value = values[0].encode("latin-1")
+                hop = verified(self._neighbours.secret, value, scope["method"], _target(scope), time.time())
+                if hop is not None and hop.client:
+                    scope["client"] = (hop.client, 0)
+        await self._app(scope, receive, send)
+
+
+class Forwarding:
+    """Passes requests on to the gateway that can answer them."""
+
+    def __init__(self, app: ASGIApp, neighbours: Neighbours) -> None:
+        self._app, self._neighbours = app, neighbours
+        self._client: httpx.AsyncClient | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        thing = self._thing(scope)
+        if thing is None:
+            await self._app(scope, receive, send)
+            return
+        try:
+            if thing.how == "ask":
+                await self._ask_around(thing, scope, receive, send)
+                return
+            owner = await self._owner(thing)
+        except Problem as problem:
+            await refuse(scope, receive, send, problem)
+            return
+        if owner is None:
+            await self._app(scope, receive, send)
+        else:
+            await self._pass_on(owner, scope, receive, send)
+
+    def _thing(self, scope: Scope) -> HeldThing | None:
+        if scope["type"] != "http" or not self._neighbours.others or header_values(scope, HEADER):
+            return None
+        return held_thing(scope["method"], scope["path"])
+
+    async def _owner(self, thing: HeldThing) -> GatewayEntry | None:
+        """The other gateway that has something; None where this one answers. Raises Problem where its owner is gone."""
+        others = self._neighbours.others
+        if thing.how == "mark":
+            return next((entry for entry in others if mark_of(entry.id) == thing.name), None)
+        kind, _, id = thing.name.partition(":")
+        is_temporary = kind == "conversation"
+        if self._neighbours.owner is None or (is_temporary and self._neighbours.has_temporary(id)):
+            return None
+        owner = await self._neighbours.owner(thing.name)
+        if owner is None or owner == self._neighbours.gateway:
+            return None
+        found = next((entry for entry in others if entry.id == owner), None)
+        if found is None and is_temporary:
+            raise owner_gone()
+        return found
+
+    async def _ask_around(self, thing: HeldThing, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer here, or where it is known if it is not known here."""
+        if (body := await _whole_body(receive)) is None:
+            return  # the client left
+        probe = _Probe(send, thing.missing)
+        await self._app(scope, _replayed(body, receive), probe)
+        if not probe.held:
+            return
+        for entry in self._neighbours.others:
+            other = _Probe(send, thing.missing)
+            try:
+                await self._exchange(entry, scope, _replayed(body, receive), other)
+            except Problem:
+                continue  # the others may know it
+            if not other.held:
+                return
+        for message in probe.held:
+            await send(message)
+
+    async def _pass_on(self, entry: GatewayEntry, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = False
+
+        async def counted(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._exchange(entry, scope, receive, counted)
+        except Problem as problem:
+            if begun:
+                raise OSError(
+                    "the other gateway broke off"
+                ) from None  # as a server reports a disconnected client
+            await refuse(scope, receive, send, problem)
+
+    async def _exchange(self, entry: GatewayEntry, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request to another gateway and its answer, both as they come. Raises Unavailable where it cannot be reached."""
+        import httpx
+
+        if not entry.address:
+            raise owner_unreachable()
+        request = self._http().build_request(
+            scope["method"],
+            entry.address.rstrip("/") + _target(scope),
+            headers=self._headers(scope),
+            content=_body(receive) if _has_body(scope) else None,
+        )
+        try:
+            answer = await self._http().send(request, stream=True)
+        except (httpx.HTTPError, OSError) as error:
+            log.warning("the gateway at %s does not answer: %s", entry.address, type(error).__name__)
+            raise owner_unreachable() from None
+        try:
+            await _answer(answer, receive, send)
+        except httpx.HTTPError:
+            raise owner_unreachable() from None
+        finally:
+            with anyio.CancelScope(shield=True):
+                await answer.aclose()
+
+    def _headers(self, scope: Scope) -> list[tuple[bytes, bytes]]:
+        client = scope["client"][0] if scope.get("client") else ""
+        hop = signed(
+            self._neighbours.secret,
+            Hop(self._neighbours.gateway, client),
+            scope["method"],
+            _target(scope),
+            time.time(),
+        )
+        kept = [
+            (name, value)
+            for name, value in scope["headers"]
+            if name not in NOT_PASSED_ON
+            and name not in (b"x-request-id", b"forwarded")
+            and not name.startswith((b"x-forwarded-", b"sec-fetch-"))
+        ]
+        id = str(scope.get("state", {}).get("request_id", "")).encode()
+        # Every server answers to this name, whatever its own is.
+        return [*kept, (b"host", b"localhost"), (HEADER, hop), (b"x-request-id", id)]
+
+    def _http(self) -> httpx.AsyncClient:
+        if self._client is None:
+            import httpx
+
+            self._client = httpx.AsyncClient(
+                timeout=httpx.Timeout(SILENT_S, connect=CONNECT_S, write=WRITE_S, pool=CONNECT_S),
+                limits=httpx.Limits(max_connections=MOST_CONNECTIONS, max_keepalive_connections=8),
+                verify=ssl.create_default_context(),
+                trust_env=False,
+                follow_redirects=False,
+            )
+        return self._client
+
+
+class _Probe:
+    """A `send` that keeps an answer with one of these statuses, and passes any other on."""
+
+    def __init__(self, send: Send, missing: Sequence[int]) -> None:
+        self._send, self._missing = send, missing
+        self.held: list[Message] = []
+
+    async def __call__(self, message: Message) -> None:
+        if self.held or (message["type"] == "http.response.start" and message["status"] in self._missing):
+            self.held.append(message)
+        else:
+            await self._send(message)
+
+
+async def _answer(answer: httpx.Response, receive: Receive, send: Send) -> None:
+    """Send an answer on as it comes; what is left of it is dropped when the client leaves."""
+    headers = [
+        (name.lower(), value) for name, value in answer.headers.raw if name.lower() not in ANSWERED_HERE
+    ]
+    async with anyio.create_task_group() as tasks:
+
+        async def watch() -> None:
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            tasks.cancel_scope.cancel()
+
+        tasks.start_soon(watch)
+        await send({"type": "http.response.start", "status": answer.status_code, "headers": headers})
+        async for piece in answer.aiter_raw():
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+        tasks.cancel_scope.cancel()
+
+
+async def _body(receive: Receive) -> AsyncIterator[bytes]:
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            raise OSError("the client left")
+        if piece := message.get("body", b""):
+            yield piece
+        if not message.get("more_body"):
+            return
+
+
+async def _whole_body(receive: Receive) -> bytes | None:
+    """The body; None for one that broke off. Raises TooLarge."""
+    body = bytearray()
+    try:
+        async for piece in _body(receive):
+            body += piece
+            if len(body) > MOST_BODY:
+                raise TooLarge(f"The body of this request may have up to {MOST_BODY:,} bytes.")
+    except OSError:
+        return None
+    return bytes(body)
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """A `receive` that gives this body first."""
+    is_given = False
+
+    async def replay() -> Message:
+        nonlocal is_given
+        if not is_given:
+            is_given = True
+            return {"type": "http.request", "body": body, "more_body": False}
+        return await receive()
+
+    return replay
+
+
+def _has_body(scope: Scope) -> bool:
+    return any(name in (b"content-length", b"transfer-encoding") for name, _ in scope["headers"])
+
+
+def _target(scope: Scope) -> str:
+    """Path and query, as they were sent, without the path that a proxy put before it."""
+    raw = scope.get("raw_path") or scope["path"].encode()
+    path = raw.decode("latin-1").removeprefix(base_of(scope))
+    query = scope.get("query_string", b"").decode("latin-1")
+    return f"{path}?{query}" if query else path

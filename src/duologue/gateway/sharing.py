@@ -1,0 +1,71 @@
+"""Puts together what several gateways of one database share besides runs: limits, work that is done once, and requests that are passed on.
+
+Made by `app`; `begin` is called once the database is open and this gateway is one of them. On a database in a file it does nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from starlette.middleware import Middleware
+
+from duologue.config import Settings
+from duologue.gateway.cluster.forwarding import Forwarding, HopReader, Neighbours
+from duologue.gateway.cluster.held_things import mark_of
+from duologue.gateway.cluster.membership import Membership
+
+if TYPE_CHECKING:
+    from duologue.conversations.service import Service
+    from duologue.gateway.app import Gateway
+
+
+class Sharing:
+    def __init__(self, settings: Settings, membership: Membership) -> None:
+        self._membership = membership
+        self.can_share = settings.database_url is not None
+        self.mark = mark_of(membership.id) if self.can_share else ""
+        """How the ids begin of what is in the memory of this gateway."""
+        self.neighbours = Neighbours()
+
+    def around(self, authentication: Middleware) -> list[Middleware]:
+        """The authentication between what reads where a request comes from, and what passes it on."""
+        if not self.can_share:
+            return [authentication]
+        return [
+            Middleware(HopReader, self.neighbours),
+            authentication,
+            Middleware(Forwarding, self.neighbours),
+        ]
+
+    async def begin(self, gateway: Gateway, service: Service) -> None:
+        """Share with the other gateways of the database from now on. Raises Unavailable."""
+        link, membership = self._membership.link, self._membership
+        if not link.shared:
+            return
+        from duologue.gateway.batches.batch_claims import SharedClaims
+        from duologue.store.cluster.claim_rows import ClaimRows
+        from duologue.store.cluster.shared_secret import shared_secret
+        from duologue.store.cluster.work_turns import WorkTurns
+
+        database, stores = service.stores.durable.database, service.stores
+        claims = ClaimRows(database, membership.id)
+        turns = WorkTurns(claims)
+        stores.claims = claims
+        service.retention.turns = gateway.accounts.audit.turns = turns
+        gateway.usage.share(database, link, lambda: len(membership.living), turns)
+        gateway.batches.claims = SharedClaims(database, claims, turns)
+        gateway.responses.share(self.mark, self._is_left)
+        service.uploads.mark = gateway.clips.mark = self.mark
+        for pool in gateway.pools():
+            pool.mark_tickets(self.mark)
+        neighbours = self.neighbours
+        neighbours.secret = await shared_secret(database)
+        neighbours.living = lambda: membership.living
+        neighbours.owner = claims.owner
+        neighbours.has_temporary = stores.is_temporary
+        neighbours.gateway = membership.id
+
+    def _is_left(self, response: str) -> bool:
+        """Whether the gateway that wrote a response is dead."""
+        mark = mark_of(response.removeprefix("resp_"))
+        return all(mark_of(entry.id) != mark for entry in self._membership.living)

@@ -1,0 +1,1 @@
+"""What two prompts begin with in common."""

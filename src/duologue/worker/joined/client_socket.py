@@ -1,0 +1,162 @@
+"""One WebSocket of a joined worker to its gateway: dialling, the first message and its answer, and the frames after them.
+
+`GatewayLine` dials; a `LinkedSocket` uses what it gets. Turns what can go wrong into a `Broken`, with a sentence where a person can mend it.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import anyio
+import msgspec
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
+
+from duologue.errors import StartFailed, Unauthorized
+from duologue.wire import worker_protocol
+from duologue.wire.machines.join_protocol import (
+    GOING,
+    Gateways,
+    Opening,
+    Refuse,
+    Welcome,
+    decode_gateways,
+    decode_reply,
+    encode_opening,
+)
+from duologue.worker.joined.dial_rules import Broken
+from duologue.worker.joined.gateway_address import GatewayAddress
+
+OPEN_SECONDS = 10.0
+"""Seconds for the connection and the answer to the first message."""
+PING_SECONDS, PONG_SECONDS = 5.0, 10.0
+"""Seconds between two pings, and to the answer: a line that fell silent is dialled again, which loses nothing."""
+
+
+class LineBroken(Exception):
+    """The connection could not be made, or broke before it was used."""
+
+    def __init__(self, broken: Broken) -> None:
+        super().__init__(broken.reason)
+        self.broken = broken
+
+
+class ClientSocket:
+    """The frames of an open connection. `on_gateways` gets the text frames between them."""
+
+    def __init__(self, connection: ClientConnection, on_gateways: Callable[[Gateways], None]) -> None:
+        self._connection, self._on_gateways = connection, on_gateways
+
+    async def receive(self) -> bytes:
+        try:
+            while isinstance(frame := await self._connection.recv(), str):
+                self._on_gateways(decode_gateways(frame))
+        except (ConnectionClosed, msgspec.ValidationError) as error:
+            raise EOFError from error
+        return frame
+
+    async def send(self, frame: bytes) -> None:
+        try:
+            await self._connection.send(frame)
+        except ConnectionClosed as error:
+            raise EOFError from error
+
+    async def say_goodbye(self) -> None:
+        """Close it: the session is over. Returns once the gateway has read everything before, or does not answer."""
+        await self._connection.close(GOING)
+
+
+@asynccontextmanager
+async def dialled(
+    address: GatewayAddress,
+    name: str,
+    key: str,
+    trust: ssl.SSLContext | None,
+    opening: Opening,
+    on_gateways: Callable[[Gateways], None] = lambda changed: None,
+) -> AsyncIterator[tuple[ClientSocket, Welcome | Refuse]]:
+    """The socket `name` of a gateway, and its answer to the opening message. Raises LineBroken."""
+    try:
+        with anyio.fail_after(OPEN_SECONDS):
+            connection = await connect(
+                address.socket(name),
+                additional_headers={"Authorization": f"Bearer {key}"},
+                ssl=trust if address.is_encrypted else None,
+                compression=None,
+                max_size=worker_protocol.MAX_MESSAGE,
+                open_timeout=OPEN_SECONDS,
+                ping_interval=PING_SECONDS,
+                ping_timeout=PONG_SECONDS,
+                close_timeout=2,
+            )
+    except (OSError, WebSocketException, TimeoutError, ValueError) as error:
+        raise LineBroken(broken_by(address, error)) from error
+    try:
+        try:
+            with anyio.fail_after(OPEN_SECONDS):
+                await connection.send(encode_opening(opening))
+                answer = decode_reply(await connection.recv())
+        except (ConnectionClosed, msgspec.ValidationError, TimeoutError) as error:
+            raise LineBroken(broken_by(address, error)) from error
+        yield ClientSocket(connection, on_gateways), answer
+    finally:
+        with anyio.CancelScope(shield=True):
+            await connection.close()
+
+
+def broken_by(address: GatewayAddress, error: Exception) -> Broken:
+    """What an error means for whoever dials."""
+    match error:
+        case InvalidStatus():
+            return _refused(address, error.response.status_code, _sentence(bytes(error.response.body or b"")))
+        case ssl.SSLCertVerificationError():
+            return Broken(
+                f"its certificate was not accepted: {error.verify_message}",
+                StartFailed(
+                    f"The certificate of {address} is not accepted: {error.verify_message}. Pass the fingerprint of its "
+                    "certificate or its authority by --fingerprint."
+                ),
+            )
+        case TimeoutError():
+            return Broken("it does not answer")
+        case _:
+            return Broken(str(error) or type(error).__name__)
+
+
+def _refused(address: GatewayAddress, status: int, said: str) -> Broken:
+    """What a status instead of a WebSocket means; `said`: the gateway's own sentence."""
+    if status in (401, 403):
+        sentence = said or (
+            "The key is refused. Make one there with `duologue key add NAME --role worker`, and pass it by --key-file."
+        )
+        return Broken(
+            "it refused the key",
+            Unauthorized(f"The gateway {address} does not let this worker in: {sentence}"),
+        )
+    if status == 404:
+        return Broken(
+            "it lets no workers join",
+            StartFailed(
+                f"The server at {address} lets no workers join. Start it with `machines.join: true` in its settings "
+                "(DUOLOGUE_MACHINES__JOIN=true), and check the address, with the path that it is served under."
+            ),
+        )
+    return Broken(f"it answered {status}{': ' if said else ''}{said}")
+
+
+def _sentence(body: bytes) -> str:
+    """The message in the JSON of an error; "" if there is none."""
+    try:
+        return msgspec.json.decode(body, type=_ErrorBody).error.message
+    except msgspec.MsgspecError:
+        return ""
+
+
+class _ErrorText(msgspec.Struct):
+    message: str
+
+
+class _ErrorBody(msgspec.Struct):
+    error: _ErrorText

@@ -1,0 +1,6 @@
+"""The exit codes of a joined worker's process, for whoever started it; see also `worker.app.DEVICE_LOST`."""
+
+LOAD_FAILED = 3
+"""Its model could not be loaded. It has told the gateway why."""
+NOT_LET_IN = 4
+"""The gateway does not let it in until a person changes something. Its log has the sentence."""

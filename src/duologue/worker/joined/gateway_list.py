@@ -1,0 +1,39 @@
+"""Which gateways a joined worker dials: the one it was given, and all that those it has joined name. Pure.
+
+A gateway that no other one names any more is left once it is out of reach; the one that a person named is dialled for ever.
+`JoinedWorker` asks whenever something changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class GatewayList:
+    """`first`: the address that the worker was given."""
+
+    def __init__(self, first: str) -> None:
+        self.first = first
+        self._named: dict[str, tuple[str, ...]] = {}
+        """By the address of a gateway that is connected, or was last: what it named."""
+        self._connected: set[str] = set()
+
+    def connected(self, address: str, named: Iterable[str]) -> None:
+        """A gateway let the worker in, or told it of a change, and names all gateways."""
+        self._connected.add(address)
+        self._named[address] = tuple(named)
+
+    def lost(self, address: str) -> None:
+        """The connection broke."""
+        self._connected.discard(address)
+
+    def wanted(self) -> frozenset[str]:
+        """The addresses to dial, or to stay connected to."""
+        telling = self._connected or set(self._named)
+        named = {address for one in telling for address in self._named.get(one, ())}
+        return frozenset({self.first} | named | self._connected)
+
+    def left(self, address: str) -> None:
+        """The worker dials it no more."""
+        self._connected.discard(address)
+        self._named.pop(address, None)

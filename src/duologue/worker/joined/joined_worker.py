@@ -1,0 +1,277 @@
+"""A worker that joins gateways from another machine: one service, its slots, and a line to each gateway.
+
+The composition root of the joined worker's process. It listens nowhere. `join_spec.py` says how it is started.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import os
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+
+import anyio
+import anyio.abc
+
+import duologue
+from duologue import telemetry
+from duologue.errors import DeviceLost, Problem
+from duologue.notifier import Notifier
+from duologue.sessions.chat.reply_controls import ReplyControls
+from duologue.sessions.speech.speech_task import SendEvent
+from duologue.tracing import spans
+from duologue.values.call_events import CallSetup
+from duologue.wire.machines.join_protocol import OLDEST_PROTOCOL, Join
+from duologue.wire.worker_protocol import PROTOCOL, Begin, Open
+from duologue.worker import traced_work
+from duologue.worker.app import DEVICE_LOST, SPANS_SECONDS, Worker, die_with_parent, end_with_parent
+from duologue.worker.connection import Emit, GatewayConnection
+from duologue.worker.inbox import ControlInbox
+from duologue.worker.joined.exit_codes import LOAD_FAILED, NOT_LET_IN
+from duologue.worker.joined.gateway_address import parse_gateway
+from duologue.worker.joined.gateway_line import GatewayLine
+from duologue.worker.joined.gateway_list import GatewayList
+from duologue.worker.joined.join_spec import JoinSpec, take_join_spec
+from duologue.worker.joined.slot_table import EVERY
+from duologue.worker.joined.slot_turns import SlotTurns
+from duologue.worker.voice import VOICE
+
+log = logging.getLogger(__name__)
+
+LAST_WORDS = 2.0
+"""Seconds in which the end of work that lost its device must have been written."""
+
+
+class JoinedWorker:
+    """The worker and its lines. `run` returns the exit code of its process."""
+
+    def __init__(self, spec: JoinSpec, traceparent: str = "") -> None:
+        self._spec = spec
+        self.worker = Worker(spec.load_spec, traceparent)
+        self._turns = SlotTurns(self._slots)
+        self._first = parse_gateway(spec.url, insecure_http=spec.insecure_http)
+        self._list = GatewayList(str(self._first))
+        self._lines: dict[str, GatewayLine] = {}
+        self._scopes: dict[str, anyio.CancelScope] = {}
+        self._numbers = itertools.count()
+        self._listed = Notifier()
+        self._tasks: anyio.abc.TaskGroup | None = None
+        self._stopping = anyio.Event()
+        self._exit_code = 0
+
+    @property
+    def addresses(self) -> frozenset[str]:
+        """The gateways that it dials or has joined."""
+        return frozenset(self._lines)
+
+    async def run(self) -> int:
+        """Serve until stopped, or until there is no way on. Gives the exit code."""
+        async with anyio.create_task_group() as tasks, anyio.create_task_group() as self._tasks:
+            tasks.start_soon(self._work)
+            tasks.start_soon(self._keep_lines)
+            await self._stopping.wait()
+            await self._finish()
+            tasks.cancel_scope.cancel()
+            self._tasks.cancel_scope.cancel()
+        await self.worker.service.close()
+        await spans.sent(SPANS_SECONDS)
+        return self._exit_code
+
+    def stop(self, code: int = 0) -> None:
+        """Take no new work, finish what runs, and end with this exit code."""
+        if not self._stopping.is_set():
+            self._exit_code = code
+            self._stopping.set()
+
+    async def _work(self) -> None:
+        """Load the model and watch it."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._tell_state)
+            await self.worker.run()
+
+    async def _tell_state(self) -> None:
+        """Tell whoever started this process how loading ended; end where it failed, after a while in which the gateway can say so."""
+        status = self.worker.status
+        while status.state == "loading":
+            await self.worker.reported.wait()
+        if self._spec.state_fd >= 0:
+            os.write(self._spec.state_fd, f"{status.state}\n".encode())
+        if status.state == "failed":
+            log.error("%s", status.detail)
+            await anyio.sleep(self._spec.retry_s)
+            self.stop(LOAD_FAILED)
+
+    async def _finish(self) -> None:
+        """What runs may end; then the gateways learn that this worker does not come back."""
+        self.worker.status.stopping()
+        self.worker.report()
+        with anyio.move_on_after(self._spec.drain_s):
+            await self.worker.wait_idle()
+        async with anyio.create_task_group() as tasks:
+            for line in self._lines.values():
+                tasks.start_soon(line.say_goodbye)
+
+    # ---- the gateways
+
+    async def _keep_lines(self) -> None:
+        """Dial the gateways that are wanted, and leave the others."""
+        assert self._tasks is not None
+        while True:
+            changed = self._listed.pending()
+            wanted = self._list.wanted()
+            for address in wanted - self._lines.keys():
+                self._tasks.start_soon(self._run_line, address)
+            for address in self._scopes.keys() - wanted:
+                log.info("%s is no gateway any more", address)
+                self._scopes[address].cancel()
+            await changed.wait()
+
+    async def _run_line(self, address: str) -> None:
+        if address in self._lines:
+            return
+        try:
+            parsed = parse_gateway(address, insecure_http=self._spec.insecure_http)
+        except Problem as problem:
+            log.error("a gateway names %s, which is not dialled: %s", address, problem.message)
+            return
+        line = GatewayLine(next(self._numbers), parsed, self._spec.key, self._spec.fingerprints, self)
+        self._lines[address] = line
+        with anyio.CancelScope() as self._scopes[address]:
+            try:
+                if (reason := await line.run()) is not None:
+                    self._refused(address, reason)
+                    await anyio.sleep_forever()
+            finally:
+                del self._lines[address], self._scopes[address]
+                self._list.left(address)
+
+    def _refused(self, address: str, problem: Problem) -> None:
+        """A gateway does not let this worker in. Without the first one, and joined to no other, it is of no use."""
+        log.error("%s", problem.message)
+        if address == self._list.first and not any(line.gateway for line in self._lines.values()):
+            self.stop(NOT_LET_IN)
+
+    # ---- what a line asks
+
+    def introduction(self, session: str, received: int) -> Join:
+        """As `LineOwner`."""
+        load_spec = self._spec.load_spec
+        return Join(
+            self._spec.machine,
+            load_spec.worker,
+            session,
+            OLDEST_PROTOCOL,
+            PROTOCOL,
+            received,
+            version=duologue.__version__,
+            engine=load_spec.engine,
+            model=load_spec.model,
+            task=load_spec.task,
+            device=load_spec.device,
+            devices=self._spec.devices,
+            joined=tuple(sorted(filter(None, (line.gateway for line in self._lines.values())))),
+            placed=self._spec.placed,
+        )
+
+    def connect(self, line: int) -> GatewayConnection:
+        """As `LineOwner`."""
+
+        async def generate(begin: Begin, emit: Emit, controls: ReplyControls) -> None:
+            async with self._turns.turn(line, begin.lease, begin.slot):
+                await self.worker.generate(begin, emit, controls)
+
+        async def run_session(opening: Open, inbox: ControlInbox, send: SendEvent) -> None:
+            native = isinstance(opening.request, CallSetup) and self._spec.load_spec.engine != VOICE
+            async with self._turns.turn(line, opening.lease, EVERY if native else opening.slot):
+                await self.worker.run_session(opening, inbox, send)
+
+        connection = self.worker.connect(self._end_without_device, generate, run_session)
+        self._turns.joined(line, connection.tell_elsewhere)
+        return connection
+
+    def disconnect(self, line: int, connection: GatewayConnection) -> None:
+        """As `LineOwner`."""
+        self._turns.left(line)
+        self.worker.disconnect(connection)
+
+    def joined_elsewhere(self, line: int) -> frozenset[str]:
+        """As `LineOwner`."""
+        others = (other.gateway for other in self._lines.values() if other.number != line)
+        return frozenset(filter(None, others))
+
+    def gateways_named(self, line: int, addresses: tuple[str, ...]) -> None:
+        """As `LineOwner`."""
+        self._list.connected(self._address_of(line), addresses)
+        self._listed.notify()
+
+    def line_lost(self, line: int) -> None:
+        """As `LineOwner`."""
+        self._list.lost(self._address_of(line))
+        self._listed.notify()
+
+    def _address_of(self, number: int) -> str:
+        return next(address for address, line in self._lines.items() if line.number == number)
+
+    def _slots(self) -> int:
+        card = self.worker.status.card
+        return card.slots if card is not None else 0
+
+    def _end_without_device(self, lost: DeviceLost) -> None:
+        """End the process soon, as `Worker` does at once: the end of its work must be written first."""
+        assert self._tasks is not None
+        self._tasks.start_soon(self._last_words, lost)
+
+    async def _last_words(self, lost: DeviceLost) -> None:
+        log.error("%s", lost.message)
+        with anyio.move_on_after(LAST_WORDS), anyio.CancelScope(shield=True):
+            async with anyio.create_task_group() as tasks:
+                for line in self._lines.values():
+                    tasks.start_soon(line.say_goodbye)
+        logging.shutdown()
+        os._exit(DEVICE_LOST)
+
+
+@asynccontextmanager
+async def _ended_by_signals(stop: Callable[[], None]) -> AsyncIterator[None]:
+    """SIGTERM and SIGINT stop the worker; a second one ends it at once."""
+
+    async def listen() -> None:
+        with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+            asked = False
+            async for _ in signals:
+                if asked:
+                    os._exit(1)
+                asked = True
+                stop()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(listen)
+        yield
+        tasks.cancel_scope.cancel()
+
+
+async def _run(spec: JoinSpec, traceparent: str) -> int:
+    joined = JoinedWorker(spec, traceparent)
+    async with _ended_by_signals(joined.stop), anyio.create_task_group() as tasks:
+        tasks.start_soon(end_with_parent)
+        code = await joined.run()
+        tasks.cancel_scope.cancel()
+    return code
+
+
+def main() -> None:
+    """Run the worker that this process's environment describes."""
+    die_with_parent()
+    level, _, form = os.environ.pop("DUOLOGUE_WORKER_LOG", "info:text").partition(":")
+    telemetry.set_up_logging(level, "json" if form == "json" else "text")
+    traced_work.set_up(os.environ.pop("DUOLOGUE_WORKER_TRACING", ""))
+    try:
+        spec = take_join_spec(os.environ)
+        code = anyio.run(partial(_run, spec, os.environ.pop("DUOLOGUE_WORKER_TRACEPARENT", "")))
+    except Problem as problem:
+        log.error("%s", problem.message)
+        code = NOT_LET_IN
+    raise SystemExit(code)

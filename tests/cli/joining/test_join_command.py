@@ -1,0 +1,108 @@
+"""What `duologue worker` decides before it starts anything."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import anyio
+import pytest
+from msgspec import structs
+
+from duologue.cli.joining import join_command
+from duologue.cli.joining.join_command import JoinFlags, as_offered, join
+from duologue.cli.joining.joined_process import JoinedProcess
+from duologue.cli.joining.served_model import ServedModel
+from duologue.errors import StartFailed
+from duologue.models.placement import Card
+from duologue.values.requests import ModelPreset
+from duologue.wire.machines.model_offer import ModelOffer
+from duologue.wire.worker_protocol import LoadSpec
+from duologue.worker.joined.join_spec import JoinSpec
+
+FLAGS = JoinFlags("http://127.0.0.1:1", key="k", machine="attic")
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[JoinSpec]:
+    """The workers that would run."""
+    specs: list[JoinSpec] = []
+
+    async def keep(processes: list[JoinedProcess]) -> int:
+        specs.extend(process.spec for process in processes)
+        return 0
+
+    monkeypatch.setattr(join_command, "keep", keep)
+    monkeypatch.setattr(join_command, "list_cards", lambda: (Card(0, "A card", 7),))
+    return specs
+
+
+def run(flags: JoinFlags, tmp_path: Path, **settings: object) -> int:
+    own = {"data": str(tmp_path), "engine": "scripted", **settings}
+    return join(structs.replace(flags, settings=own), {}, io.StringIO())
+
+
+def test_every_worker_of_the_settings_joins_with_the_devices_of_the_machine(
+    started: list[JoinSpec], tmp_path: Path
+) -> None:
+    assert run(FLAGS, tmp_path, copies=2) == 0
+    assert [spec.load_spec.worker for spec in started] == ["worker_0", "worker_0.2"]
+    assert [device.name for device in started[0].devices] == ["cpu", "cuda:0"]
+    assert started[0].machine == "attic"
+    assert started[0].drain_s > 0
+
+
+def test_workers_have_the_name_that_a_person_gives(started: list[JoinSpec], tmp_path: Path) -> None:
+    run(structs.replace(FLAGS, name="left"), tmp_path, copies=2)
+    assert [spec.load_spec.worker for spec in started] == ["left", "left.2"]
+
+
+def test_the_key_may_be_in_the_environment(started: list[JoinSpec], tmp_path: Path) -> None:
+    flags = structs.replace(FLAGS, key="", settings={"data": str(tmp_path), "engine": "scripted"})
+    join(flags, {"DUOLOGUE_JOIN_KEY": "secret"}, io.StringIO())
+    assert started[0].key == "secret"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"url": "gateway"}, {"key": ""}, {"fingerprints": ("abc",)}, {"url": "http://gateway.example"}],
+)
+def test_what_a_person_has_to_mend_is_told_before_anything_starts(
+    started: list[JoinSpec], tmp_path: Path, wrong: dict[str, object]
+) -> None:
+    with pytest.raises(StartFailed):
+        run(structs.replace(FLAGS, **wrong), tmp_path)
+    assert not started
+
+
+def test_an_offered_model_keeps_its_name_and_options_unless_this_machine_has_its_own(tmp_path: Path) -> None:
+    offer = ModelOffer(
+        "mini",
+        "llama",
+        options={"slots": 2, "context": 100},
+        preset=ModelPreset(force_thinking=True),
+        template="{{ x }}",
+    )
+    spec = LoadSpec("w", "llama", "file", {"model": "/m.gguf", "slots": 8, "context": None}, device="cuda:0")
+    made = as_offered(spec, ServedModel(offer, {}), tmp_path)
+    assert made.model == "mini"
+    assert made.options == {"slots": 8, "context": 100, "model": "/m.gguf"}
+    assert made.device == "cuda:0"
+    assert made.preset.force_thinking
+    assert Path(made.template).read_text() == "{{ x }}"
+
+
+class Refused(JoinedProcess):
+    async def keep(self) -> bool:
+        return False
+
+
+class Running(JoinedProcess):
+    async def keep(self) -> bool:
+        await anyio.sleep_forever()
+        return True
+
+
+def test_one_worker_that_is_not_let_in_ends_all_of_them() -> None:
+    spec = JoinSpec("http://127.0.0.1:1", "k", LoadSpec("w", "scripted"))
+    assert anyio.run(join_command.keep, [Running(spec, "info:text"), Refused(spec, "info:text")]) == 1

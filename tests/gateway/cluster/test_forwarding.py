@@ -1,0 +1,152 @@
+"""A request about what another gateway has reaches it, as its user's own, once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from duologue.gateway.cluster.forwarding import Forwarding, HopReader, Neighbours
+from duologue.values.cluster.gateway_entry import GatewayEntry
+
+pytestmark = pytest.mark.anyio
+ONE, TWO = "1" * 32, "2" * 32
+SECRET = b"s" * 32
+
+
+class Gateway:
+    """A gateway that answers with its name and what it heard; what it `has` is found here alone."""
+
+    def __init__(self, id: str, has: tuple[str, ...] = ()) -> None:
+        self.id, self.has = id, has
+        self.neighbours = Neighbours()
+        self.neighbours.gateway, self.neighbours.secret = id, SECRET
+        self.seen: list[Request] = []
+        everything = Route("/{path:path}", self._answer, methods=["GET", "POST", "PATCH", "DELETE"])
+        self.forwarding = Forwarding(Starlette(routes=[everything]), self.neighbours)
+        self.app = HopReader(self.forwarding, self.neighbours)
+
+    async def _answer(self, request: Request) -> Response:
+        self.seen.append(request)
+        if self.has and request.url.path not in self.has:
+            return PlainTextResponse("unknown", 404)
+        body = (await request.body()).decode()
+        return PlainTextResponse(f"{self.id[0]} {body}", headers={"x-own": "yes"})
+
+    def reaches(self, *others: Gateway, owners: dict[str, str] | None = None) -> None:
+        entries = [
+            GatewayEntry(other.id, "", f"http://{other.id[0]}", "", 7, 0, 0) for other in (self, *others)
+        ]
+        self.neighbours.living = lambda: entries
+
+        async def owner(name: str) -> str | None:
+            return (owners or {}).get(name)
+
+        self.neighbours.owner = owner
+        mounts: dict[str, Any] = {
+            f"http://{other.id[0]}": httpx.ASGITransport(app=other.app) for other in others
+        }
+        self.forwarding._client = httpx.AsyncClient(mounts=mounts, transport=httpx.MockTransport(refused))
+
+    def client(self) -> httpx.AsyncClient:
+        transport = httpx.ASGITransport(app=self.app, client=("198.51.100.7", 1))
+        return httpx.AsyncClient(transport=transport, base_url="http://example.org")
+
+
+def refused(request: httpx.Request) -> httpx.Response:
+    raise httpx.ConnectError("nobody listens")
+
+
+@pytest.fixture
+def pair() -> tuple[Gateway, Gateway]:
+    one, two = Gateway(ONE), Gateway(TWO)
+    one.reaches(two, owners={"conversation:far": TWO, "conversation:lost": "3" * 32})
+    two.reaches(one)
+    return one, two
+
+
+async def test_what_another_gateway_has_is_asked_of_it_with_body_key_and_the_clients_address(pair):
+    one, two = pair
+    headers = {"authorization": "Bearer mine", "origin": "http://example.org", "cookie": "a=b"}
+    async with one.client() as client:
+        answer = await client.patch(f"/api/uploads/{TWO[:12]}?x=1", content=b"piece", headers=headers)
+    assert (answer.text, answer.headers["x-own"]) == ("2 piece", "yes")
+    (seen,) = two.seen
+    assert not one.seen
+    assert seen.url.query == "x=1"
+    assert seen.headers["authorization"] == "Bearer mine"
+    assert seen.headers["cookie"] == "a=b"
+    assert "origin" not in seen.headers
+    assert seen.client is not None
+    assert seen.client.host == "198.51.100.7"
+
+
+async def test_what_this_gateway_has_and_everything_else_is_answered_here(pair):
+    one, two = pair
+    async with one.client() as client:
+        assert (await client.get(f"/api/uploads/{ONE[:12]}")).text == "1 "
+        assert (await client.get(f"/api/uploads/{'9' * 12}")).text == "1 "
+        assert (await client.get("/api/conversations/near")).text == "1 "
+        assert (await client.get("/api/status")).text == "1 "
+    assert not two.seen
+
+
+async def test_a_claimed_conversation_is_asked_of_its_owner_and_of_a_dead_one_it_is_said_that_it_is_lost(
+    pair,
+):
+    one, _ = pair
+    async with one.client() as client:
+        assert (await client.get("/api/conversations/far")).text == "2 "
+        lost = await client.get("/api/conversations/lost")
+    assert (lost.status_code, lost.json()["error"]["code"]) == (410, "gateway_gone")
+
+
+async def test_a_request_is_passed_on_once_even_where_both_believe_the_other_has_it(pair):
+    one, two = pair
+    two.reaches(one, owners={"conversation:far": ONE})
+    async with one.client() as client:
+        assert (await client.get("/api/conversations/far")).text == "2 "
+    assert not one.seen
+
+
+async def test_an_owner_that_cannot_be_reached_is_told_with_when_to_try_again(pair):
+    one, _ = pair
+    three = GatewayEntry("3" * 32, "", "http://3", "", 7, 0, 0)
+    one.neighbours.living = lambda: [three]
+    async with one.client() as client:
+        answer = await client.get(f"/api/queue/q_{'3' * 8}_1")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "gateway_unreachable")
+    assert answer.headers["retry-after"] == "5"
+
+
+async def test_a_run_that_is_not_known_here_is_asked_of_the_others_with_the_same_body():
+    one, two = Gateway(ONE, has=("/none",)), Gateway(TWO, has=("/api/runs/r/stop",))
+    one.reaches(two)
+    async with one.client() as client:
+        assert (await client.post("/api/runs/r/stop", content=b"why")).text == "2 why"
+        unknown = await client.post("/api/runs/q/stop")
+    assert (unknown.status_code, unknown.text) == (404, "unknown")
+
+
+async def test_nobody_else_can_say_whose_address_it_is(pair):
+    one, _ = pair
+    hop = {"x-duologue-hop": f"{TWO} 1800000000 203.0.113.9 {'0' * 64}"}
+    async with one.client() as client:
+        await client.get("/api/status", headers=hop)
+    assert one.seen[-1].client is not None
+    assert one.seen[-1].client.host == "198.51.100.7"
+
+
+async def test_a_gateway_without_others_looks_at_nothing():
+    one = Gateway(ONE)
+    one.neighbours.living = list
+    looked: Callable[..., Any] | None = None
+    one.neighbours.owner = looked
+    async with one.client() as client:
+        assert (await client.get("/api/conversations/far")).text == "1 "

@@ -1,0 +1,39 @@
+"""What can go wrong when a gateway is dialled."""
+
+from __future__ import annotations
+
+import pytest
+from websockets.datastructures import Headers
+from websockets.exceptions import InvalidStatus
+from websockets.http11 import Response
+
+from duologue.errors import StartFailed, Unauthorized
+from duologue.worker.joined.client_socket import broken_by
+from duologue.worker.joined.gateway_address import parse_gateway
+
+GATEWAY = parse_gateway("https://gateway/talk")
+
+
+def answered(status: int, body: bytes = b"") -> InvalidStatus:
+    return InvalidStatus(Response(status, "", Headers(), body))
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_key_that_is_refused_is_for_a_person_with_the_words_of_the_gateway(status: int) -> None:
+    broken = broken_by(GATEWAY, answered(status, b'{"error": {"message": "This key may do nothing else."}}'))
+    assert isinstance(broken.problem, Unauthorized)
+    assert "This key may do nothing else." in broken.problem.message
+    assert "--role worker" in str(broken_by(GATEWAY, answered(status, b"<html>")).problem)
+
+
+def test_a_server_without_joining_is_for_a_person() -> None:
+    broken = broken_by(GATEWAY, answered(404))
+    assert isinstance(broken.problem, StartFailed)
+    assert "machines.join" in broken.problem.message
+
+
+def test_everything_else_is_tried_again() -> None:
+    for error in (answered(503), answered(429), ConnectionRefusedError("no"), TimeoutError(), EOFError()):
+        broken = broken_by(GATEWAY, error)
+        assert broken.problem is None
+        assert broken.reason
