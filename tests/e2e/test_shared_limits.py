@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import signal
 import uuid
 from collections.abc import Iterator
 from typing import Any
@@ -61,7 +63,9 @@ def schema() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def start(schema, lasting):
+def start(schema, lasting, tmp_path_factory):
+    folder = str(tmp_path_factory.mktemp("files"))
+
     def begin(**environment: str) -> Any:
         port = free_port()
         return lasting(
@@ -69,6 +73,7 @@ def start(schema, lasting):
             DUOLOGUE_KEY=OWN_KEY,
             DUOLOGUE_DATABASE=schema,
             DUOLOGUE_PORT=str(port),
+            DUOLOGUE_STORAGE__FOLDER=folder,
             DUOLOGUE_CLUSTER__ADDRESS=f"http://127.0.0.1:{port}",
             **environment,
         )
@@ -199,3 +204,51 @@ async def test_a_response_in_the_background_is_read_and_cancelled_at_another_gat
     assert read["status"] in ("queued", "in_progress")
     cancelled = await two.post(f"/v1/responses/{begun['id']}/cancel")
     assert cancelled.json()["status"] == "cancelled"
+
+
+async def test_a_login_at_one_gateway_holds_at_the_other_at_once(pair: Pair):
+    async with pair.client(0) as admin:
+        key = (await admin.post("/api/keys", json={"name": "browser"})).json()["key"]
+    async with httpx.AsyncClient(base_url=pair.urls[1], timeout=60) as browser:
+        assert (await browser.post("/api/session", json={"key": key})).status_code == 200
+        cookies = dict(browser.cookies)
+    async with httpx.AsyncClient(base_url=pair.urls[0], timeout=60, cookies=cookies) as browser:
+        answer = await browser.get("/api/session")
+    assert answer.json()["name"] == "browser"
+
+
+async def test_a_batch_goes_on_at_another_gateway_when_the_first_is_killed_with_one_result_for_each_line(
+    pair: Pair,
+):
+    one, two = await pair.clients("batches")
+    lines: list[dict[str, Any]] = [
+        {
+            "custom_id": f"r{number}",
+            "method": "POST",
+            "url": "/v1/chat/completions",
+            "body": {"messages": said},
+        }
+        for number in range(12)
+        for said in ([{"role": "user", "content": "/pace 100\n/repeat 5 again"}],)
+    ]
+    data = "\n".join(map(json.dumps, lines)).encode()
+    sent = await two.post("/v1/files", files={"file": ("in.jsonl", data)}, data={"purpose": "batch"})
+    file = sent.json()["id"]
+    asked = {"input_file_id": file, "endpoint": "/v1/chat/completions", "completion_window": "24h"}
+    batch = (await two.post("/v1/batches", json=asked)).json()["id"]
+
+    async def some_done() -> bool:
+        return (await two.get(f"/v1/batches/{batch}")).json()["request_counts"]["completed"] >= 2
+
+    await until_async(some_done)
+    pair.servers[1].stop(signal.SIGKILL)
+
+    async def is_complete() -> bool:
+        return (await one.get(f"/v1/batches/{batch}")).json()["status"] == "completed"
+
+    await until_async(is_complete, 180)
+    done = (await one.get(f"/v1/batches/{batch}")).json()
+    output = (await one.get(f"/v1/files/{done['output_file_id']}/content")).text.splitlines()
+    assert sorted(json.loads(line)["custom_id"] for line in output) == sorted(
+        line["custom_id"] for line in lines
+    )

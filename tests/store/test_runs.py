@@ -6,7 +6,10 @@ import pytest
 from tests.support.store_fixtures import conversation
 
 from duologue.errors import BadRequest, NotFound
+from duologue.store.cluster.gateway_rows import GatewayRows
+from duologue.store.cluster.run_claims import RunLost, RunTaken
 from duologue.store.runs import LogEntry
+from duologue.values.cluster.gateway_entry import GatewayEntry
 from duologue.values.conversations import RowError
 from duologue.values.runs import Run
 
@@ -23,7 +26,7 @@ async def test_a_run_that_begins_is_the_one_its_conversation_runs(store, run):
     assert await store.runs.get("local", "r") == run
     assert await store.runs.request("r") == ("local", b'{"verb":"send"}')
     assert (await store.conversations.get("local", run.conversation)).running == "r"
-    assert await store.runs.unfinished() == [run]
+    assert await store.runs.abandoned() == ["r"]
 
 
 async def test_a_run_that_ended_is_finished(store, run):
@@ -31,7 +34,7 @@ async def test_a_run_that_ended_is_finished(store, run):
     ended = Run("r", run.conversation, 5, ended=9, outcome="failed", error=error, turns=2)
     await store.runs.end(ended)
     assert await store.runs.get("local", "r") == ended
-    assert await store.runs.unfinished() == []
+    assert await store.runs.abandoned() == []
     assert (await store.conversations.get("local", run.conversation)).running is None
 
 
@@ -94,3 +97,55 @@ async def test_logs_of_runs_that_ended_long_ago_are_forgotten(store, run, clock)
     assert await store.runs.forget_logs(1000) == 1
     assert await store.runs.log("r") == []
     assert (await store.runs.get("local", "r")).outcome == "done"
+
+
+async def gateway(store, id: str, *, living: bool = True) -> None:
+    entry = GatewayEntry(id, f"data of {id}", "", "1", 7, 0, 0)
+    await GatewayRows(store.database).join(entry, 600_000 if living else -1_000)
+
+
+async def owned(store, id: str, gateway: str) -> Run:
+    made = await conversation(store, "hello")
+    return await store.runs.begin(Run(id, made.id, started=5), "local", b"{}", gateway=gateway)
+
+
+async def test_a_run_is_abandoned_once_its_gateway_does_not_live_and_never_for_its_owner(store):
+    await gateway(store, "a")
+    await gateway(store, "dead", living=False)
+    for id, owner in (("r1", "a"), ("r2", "dead"), ("r3", "gone"), ("r4", "")):
+        await owned(store, id, owner)
+    assert await store.runs.abandoned("a") == ["r2", "r3", "r4"]
+    assert await store.runs.abandoned("dead") == ["r3", "r4"]
+
+
+async def test_an_abandoned_run_is_taken_once_and_its_owner_has_lost_it(store):
+    run = await owned(store, "r", "dead")
+    async with store.writing() as connection:
+        await store.runs.hold("r", "dead", within=connection)
+        assert await store.runs.take("r", "a", within=connection) == ("local", run)
+    async with store.writing() as connection:
+        await store.runs.end(Run("r", run.conversation, 5, ended=9, outcome="interrupted"), within=connection)
+    async with store.writing() as connection:
+        assert await store.runs.take("r", "b", within=connection) is None
+        with pytest.raises(RunLost):
+            await store.runs.hold("r", "dead", within=connection)
+
+
+async def test_the_run_of_a_living_gateway_is_not_taken(store):
+    await gateway(store, "a")
+    await owned(store, "r", "a")
+    async with store.writing() as connection:
+        assert await store.runs.take("r", "b", within=connection) is None
+
+
+async def test_a_conversation_is_claimed_for_one_run_at_a_time(store):
+    run = await owned(store, "r", "a")
+    another = Run("r2", run.conversation, started=6)
+    async with store.writing() as connection:
+        with pytest.raises(RunTaken):
+            await store.runs.claim(another, within=connection)
+    await store.runs.end(Run("r", run.conversation, 5, ended=9, outcome="done"))
+    async with store.writing() as connection:
+        await store.runs.claim(another, within=connection)
+        with pytest.raises(RunTaken):
+            await store.runs.claim(run, within=connection)

@@ -7,7 +7,7 @@ each user.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from duologue.config import Settings
 from duologue.conversations import api, service
 from duologue.conversations.service import Service
 from duologue.errors import Problem
+from duologue.store.cluster.cluster_link import alone
 from duologue.values.events import Done, Event, Failed, Prefilled, Started, TextDelta, Usage
 from duologue.values.requests import ChatRequest, ModelCard
 
@@ -159,8 +160,15 @@ def parsed(stream: str) -> list[tuple[int, dict[str, Any]]]:
 
 
 @asynccontextmanager
-async def opened_site(data: Path, *, card: ModelCard = CARD, **settings: Any) -> AsyncIterator[Site]:
-    """The service over a data folder: closed and opened again it is a server that was started anew."""
+async def opened_site(
+    data: Path,
+    *,
+    card: ModelCard = CARD,
+    join: service.Join = lambda database: nullcontext(alone()),
+    **settings: Any,
+) -> AsyncIterator[Site]:
+    """The service over a data folder: closed and opened again it is a server that was started anew. `join`: as one of several
+    gateways."""
     model, clock = Model(), Clock()
     async with service.opened(
         Settings(data=data, **settings),
@@ -168,6 +176,7 @@ async def opened_site(data: Path, *, card: ModelCard = CARD, **settings: Any) ->
         resolve=lambda name: card,
         count=model.count,
         now=clock,
+        join=join,
     ) as opened:
         yield Site(opened, model, clock)
 

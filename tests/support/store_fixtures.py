@@ -56,9 +56,11 @@ async def database(request, tmp_path, clock, anyio_backend) -> AsyncIterator[Dat
         async with Database.opened(None, tmp_path / "data", now=clock) as opened:
             yield opened
     else:
-        async with Database.opened(await _schema(request.session), tmp_path / "data", now=clock) as opened:
+        async with Database.opened(
+            await shared_schema(request.session), tmp_path / "data", now=clock
+        ) as opened:
             yield opened
-            await _empty(opened)
+            await emptied(opened)
 
 
 @pytest.fixture
@@ -116,7 +118,7 @@ async def _server() -> str:
     return _known()["server"]
 
 
-async def _schema(session: pytest.Session) -> str:
+async def shared_schema(session: pytest.Session) -> str:
     """The address of the schema all tests share, one after the other: making its tables takes longer than a test."""
     if "schema" not in _known():
         name = f"duologue_{uuid4().hex}"
@@ -125,7 +127,8 @@ async def _schema(session: pytest.Session) -> str:
     return _known()["schema"]
 
 
-async def _empty(database: Database) -> None:
+async def emptied(database: Database) -> None:
+    """Remove every row, for the next test."""
     async with database.writing() as connection:
         for table in reversed(tables.metadata.sorted_tables):
             if table is not tables.revision:

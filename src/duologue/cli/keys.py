@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from duologue.store.users import Account, Key, NewKey, Users
 
 UNITS = {"m": 60, "h": 3600, "d": 24 * 3600, "w": 7 * 24 * 3600}
+ROLES = ("user", "admin", "worker")
 MOST_SECONDS = 100 * 366 * UNITS["d"]
 
 keys = typer.Typer(
@@ -51,6 +52,13 @@ def add(
         str, typer.Argument(metavar="NAME", help="The user's name; an unknown one creates the user.")
     ],
     admin: Annotated[bool, typer.Option("--admin", help="The user may administer the server.")] = False,
+    role: Annotated[
+        str,
+        typer.Option(
+            metavar="user|admin|worker",
+            help="What the key may do; with that of a worker, workers on other machines join, and nothing else.",
+        ),
+    ] = "user",
     label: Annotated[
         str, typer.Option("--label", metavar="TEXT", help="What the key is for, such as laptop.")
     ] = "",
@@ -59,13 +67,18 @@ def add(
     data: Data = None,
 ) -> None:
     """Create a key. It is printed once and cannot be shown again."""
+    if role not in ROLES or (admin and role == "worker"):
+        raise BadRequest("The role must be user, admin or worker, and --admin is for users.", param="role")
+    admin = admin or role == "admin"
     settings = settings_of(config, data)
     own, end = has_own_key(settings), _end(expires) or 0
 
     async def work(users: Users) -> NewKey:
         if own:
             await users.know_local()
-        return await users.add_key(name, admin=admin, label=label, expires=end, of_settings=own)
+        return await users.add_key(
+            name, admin=admin, worker=role == "worker", label=label, expires=end, of_settings=own
+        )
 
     def act(new: NewKey) -> RecordedAct:
         return RecordedAct("key.create", new.account.name, {"key": new.key.id, "role": new.account.role})

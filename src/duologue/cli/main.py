@@ -20,7 +20,7 @@ from duologue import __version__
 from duologue.cli import Config, Data, avatar, backup, keys, models
 from duologue.cli import voice as voice_commands
 from duologue.cli.accounts import audit, users
-from duologue.cli.joining import join_flags
+from duologue.cli.joining import join_flags, machines
 from duologue.cli.life import flags as life
 from duologue.cli.usage import key_commands, usage_command
 from duologue.errors import BadRequest, Problem
@@ -410,6 +410,7 @@ app.command()(voice_commands.call)
 app.command()(voice_commands.clip)
 app.command()(models.setup)
 app.command()(join_flags.worker)
+app.command("machines")(machines.machines)
 app.command()(life.drain)
 app.command()(life.restart)
 app.add_typer(models.models)

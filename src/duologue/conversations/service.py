@@ -160,6 +160,7 @@ class Service:
                 on_end=self._on_end,
             ),
             settings.runs,
+            cluster=self.cluster,
         )
 
     def attachments(self, conversation: str) -> Attachments:

@@ -52,6 +52,7 @@ from duologue.gateway.files.stored_files import StoredFiles
 from duologue.gateway.help import help_routes
 from duologue.gateway.help.search import HelpSearch
 from duologue.gateway.life.service import LifeService
+from duologue.gateway.machine_wiring import join_service, machine_routers
 from duologue.gateway.media.fitted_generate import FittedGenerate
 from duologue.gateway.media.fitter import MediaFitter
 from duologue.gateway.media.references import MediaReferences
@@ -191,7 +192,7 @@ class Gateway:
         self.requested_models = self.model_service.requested_by(self.keys)
         moved = self.model_service.remembered.moved
         self.life = LifeService(settings, self.pools(), probe_hardware, moved=moved)
-        self.upstreams = UpstreamService(settings, self.pool)
+        self.upstreams, self.joins = UpstreamService(settings, self.pool), join_service(self)
         self._settled, self._loads_repeated = anyio.Event(), anyio.Event()
         self.service: Service | None = None
         self.tls: ssl.SSLContext | None = None
@@ -392,6 +393,7 @@ class Gateway:
             recording_routes.router(self.recordings),
             self.life.router(),
             *model_routes(self),
+            *machine_routers(self, self.joins),
         )
         for router in (*self.model_service.routes(), *own):
             app.include_router(router)
@@ -461,13 +463,14 @@ class Gateway:
                     join=self.membership.joined,
                 )
             )
-            await self.sharing.begin(self, self.service)
+            await self.sharing.begin(self, self.service, tasks)
             self.life.watch_runs(self.service.runs)
             await self.apps.use(self.service.stores.durable.server_settings)
             await self.model_service.remember(self.service.stores.durable.remembered_loads)
             await tasks.start(self.recordings.run, self.service.stores.durable.recordings)
             tasks.start_soon(self._repeat_loads)
             await tasks.start(self.background_work.run)
+            await tasks.start(self.joins.run)
             await tasks.start(self.accounts.run, self.service.stores.durable.database)
             await tasks.start(self.usage.run, self.service.stores.durable.usage)
             self.library.use(self.service.stores.durable.custom_voices)

@@ -5,14 +5,21 @@ Made by `app`; `begin` is called once the database is open and this gateway is o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, Literal
 
+import anyio.abc
 from starlette.middleware import Middleware
 
 from duologue.config import Settings
+from duologue.gateway.auth.guessing import GuessGuard
+from duologue.gateway.auth.rate_limit import Guess
 from duologue.gateway.cluster.forwarding import Forwarding, HopReader, Neighbours
 from duologue.gateway.cluster.held_things import mark_of
 from duologue.gateway.cluster.membership import Membership
+from duologue.gateway.scheduling.shared_service import SharedService
+from duologue.store.cluster.notices import Notices
+from duologue.values.cluster.notices import WrongKey
 
 if TYPE_CHECKING:
     from duologue.conversations.service import Service
@@ -37,7 +44,7 @@ class Sharing:
             Middleware(Forwarding, self.neighbours),
         ]
 
-    async def begin(self, gateway: Gateway, service: Service) -> None:
+    async def begin(self, gateway: Gateway, service: Service, tasks: anyio.abc.TaskGroup) -> None:
         """Share with the other gateways of the database from now on. Raises Unavailable."""
         link, membership = self._membership.link, self._membership
         if not link.shared:
@@ -55,9 +62,14 @@ class Sharing:
         gateway.usage.share(database, link, lambda: len(membership.living), turns)
         gateway.batches.claims = SharedClaims(database, claims, turns)
         gateway.responses.share(self.mark, self._is_left)
+        gateway.keys.is_shared = True
+        share_guesses(gateway.guessing, link.notices)
         service.uploads.mark = gateway.clips.mark = self.mark
         for pool in gateway.pools():
             pool.mark_tickets(self.mark)
+            kind: Literal["models", "voice"] = "models" if pool is gateway.pool else "voice"
+            service_of = SharedService(pool.scheduler, link.notices, kind, lambda: len(membership.living) > 1)
+            tasks.start_soon(service_of.run)
         neighbours = self.neighbours
         neighbours.secret = await shared_secret(database)
         neighbours.living = lambda: membership.living
@@ -69,3 +81,17 @@ class Sharing:
         """Whether the gateway that wrote a response is dead."""
         mark = mark_of(response.removeprefix("resp_"))
         return all(mark_of(entry.id) != mark for entry in self._membership.living)
+
+
+def share_guesses(guessing: GuessGuard, notices: Notices) -> None:
+    """Count wrong keys at all gateways together: whoever guesses has no more tries than at one."""
+
+    def tell(guess: Guess) -> None:
+        notices.post(WrongKey(guess.group, guess.key.hex(), guess.prefix.hex()))
+
+    def hear(notice: WrongKey) -> None:
+        with suppress(ValueError):
+            guessing.heard(Guess(notice.group, bytes.fromhex(notice.key), bytes.fromhex(notice.prefix)))
+
+    guessing.tell = tell
+    notices.on(WrongKey, hear)

@@ -61,11 +61,15 @@ class Approvals:
             result = await connection.execute(these.order_by(approvals.c.created, approvals.c.id))
             return [_stored(row).approval for row in result]
 
-    async def open(self) -> list[StoredApproval]:
-        """The open questions of all users: after a start, those of the last process."""
-        async with self._database.reading() as connection:
-            result = await connection.execute(_every().where(approvals.c.answered == 0))
-            return [_stored(row) for row in result]
+    async def open(
+        self, run: str | None = None, *, within: AsyncConnection | None = None
+    ) -> list[StoredApproval]:
+        """The open questions of all users, or those of a run."""
+        these = _every().where(approvals.c.answered == 0)
+        if run is not None:
+            these = these.where(approvals.c.run == run)
+        async with self._database.reading(within) as connection:
+            return [_stored(row) for row in await connection.execute(these)]
 
     async def get(self, user: str, id: str) -> StoredApproval:
         """Raises NotFound, also for another user's question."""

@@ -139,10 +139,14 @@ class Messages:
             raise NotFound("There is no such message.")
         return tuple(map(rows.message, results))
 
-    async def unfinished(self) -> tuple[StoredMessage, ...]:
-        """Every running row, by sequence: after a start, those of the last process."""
+    async def unfinished(
+        self, run: str | None = None, *, within: AsyncConnection | None = None
+    ) -> tuple[StoredMessage, ...]:
+        """Every running row, or those of a run, by sequence."""
         these = _SELECT.where(messages.c.status == literal("running", literal_execute=True))
-        async with self._database.reading() as connection:
+        if run is not None:
+            these = these.where(messages.c.run == run)
+        async with self._database.reading(within) as connection:
             results = (await connection.execute(these.order_by(messages.c.sequence))).all()
         return tuple(map(rows.message, results))
 

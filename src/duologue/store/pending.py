@@ -98,12 +98,13 @@ class Pending:
         how: Literal["queue", "hold"],
         *,
         only: Literal["queue", "steer"] | None = None,
+        within: AsyncConnection | None = None,
     ) -> bool:
         """Change how every pending message of a conversation waits, or those that wait as `only` says. Whether there were any."""
         these = update(pending).where(pending.c.conversation == conversation, pending.c.how != how)
         if only is not None:
             these = these.where(pending.c.how == only)
-        async with self._database.writing() as connection:
+        async with self._database.writing(within) as connection:
             return (await connection.execute(these.values(how=how))).rowcount > 0
 
     async def remove(self, conversation: str, id: str, *, within: AsyncConnection | None = None) -> bool:

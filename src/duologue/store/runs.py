@@ -1,6 +1,7 @@
 """Runs and their logs, as they are stored. Active runs are in `conversations/runs`.
 
-A run that has not ended when a process starts was interrupted by the end of the process before.
+A run belongs to the gateway that writes it. One that has not ended although its gateway is gone was interrupted; whoever takes it
+first ends it, and the row is locked meanwhile, so that its old owner, should it live after all, writes nothing over that end.
 """
 
 from __future__ import annotations
@@ -9,14 +10,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
-from sqlalchemy import Row, delete, insert, select, update
+from sqlalchemy import Row, delete, exists, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from duologue.errors import BadRequest, NotFound
+from duologue.store.cluster.database_clock import database_now
+from duologue.store.cluster.run_claims import RunLost, RunTaken
 from duologue.store.database import Database
 from duologue.store.log_entry import LogEntry
 from duologue.store.schema.rows import json, optional_json
-from duologue.store.schema.tables import conversations, run_log, runs
+from duologue.store.schema.tables import conversations, gateways, run_log, runs
 from duologue.values.conversations import RowError
 from duologue.values.runs import Run
 
@@ -35,10 +38,16 @@ class Runs:
         self._now = now
 
     async def begin(
-        self, run: Run, user: str, request_json: bytes, *, within: AsyncConnection | None = None
+        self,
+        run: Run,
+        user: str,
+        request_json: bytes,
+        *,
+        gateway: str = "",
+        within: AsyncConnection | None = None,
     ) -> Run:
-        """Store a new run with its user and request, and make it the conversation's active run. Idempotent by id within the
-        conversation. Raises BadRequest `id_taken`, NotFound (the conversation)."""
+        """Store a new run with its user, its request and the gateway that writes it, and make it the conversation's active run.
+        Idempotent by id within the conversation. Raises BadRequest `id_taken`, NotFound (the conversation)."""
         async with self._database.writing(within) as connection:
             row = (await connection.execute(_one(run.id))).first()
             if row is not None:
@@ -49,7 +58,7 @@ class Runs:
                 return _run(row)
             if not await _set_running(connection, run.conversation, run.id):
                 raise NotFound("There is no such conversation.")
-            values = _values(run) | {"user": user, "request": request_json}
+            values = _values(run) | {"user": user, "request": request_json, "gateway": gateway}
             await connection.execute(insert(runs).values(values))
         return run
 
@@ -75,14 +84,16 @@ class Runs:
             )
             await connection.execute(insert(run_log), values)
 
-    async def log(self, run_id: str, after: int = 0) -> list[LogEntry]:
+    async def log(
+        self, run_id: str, after: int = 0, *, within: AsyncConnection | None = None
+    ) -> list[LogEntry]:
         """The entries that hold anything later than number `after`, in order; the first may begin before it."""
         these = (
             select(run_log.c.first, run_log.c.last, run_log.c.lengths, run_log.c.event)
             .where(run_log.c.run == run_id, run_log.c.last > after)
             .order_by(run_log.c.first)
         )
-        async with self._database.reading() as connection:
+        async with self._database.reading(within) as connection:
             results = (await connection.execute(these)).all()
         return [LogEntry(first, last, _lengths(lengths), event) for first, last, lengths, event in results]
 
@@ -118,11 +129,43 @@ class Runs:
             raise NotFound("There is no such run.")
         return row.user, row.request
 
-    async def unfinished(self) -> list[Run]:
-        """Every run that has not ended, oldest first."""
-        these = select(*_COLUMNS).where(runs.c.ended == 0).order_by(runs.c.started, runs.c.id)
+    async def claim(self, run: Run, *, within: AsyncConnection) -> None:
+        """Keep every other gateway from starting a run in this conversation until the transaction ends. Raises RunTaken when a run
+        is under way there, or this one exists already."""
+        this = select(conversations.c.id).where(conversations.c.id == run.conversation).with_for_update()
+        await within.execute(this)
+        others = select(runs.c.id).where(
+            ((runs.c.conversation == run.conversation) & (runs.c.ended == 0)) | (runs.c.id == run.id)
+        )
+        if (await within.execute(others)).first() is not None:
+            raise RunTaken
+
+    async def hold(self, id: str, gateway: str, *, within: AsyncConnection) -> None:
+        """Keep the run until the transaction ends. Raises RunLost when it is not this gateway's any more."""
+        own = select(runs.c.id).where(runs.c.id == id, runs.c.gateway == gateway)
+        if (await within.execute(own.with_for_update())).first() is None:
+            raise RunLost
+
+    async def abandoned(self, gateway: str = "") -> list[str]:
+        """The ids of the runs that have not ended although their gateway is gone, oldest first. Those of `gateway` itself are not,
+        even when its lease has ended."""
+        these = select(runs.c.id).where(runs.c.ended == 0, *self._is_abandoned(gateway))
         async with self._database.reading() as connection:
-            return [_run(row) for row in await connection.execute(these)]
+            return list(await connection.scalars(these.order_by(runs.c.started, runs.c.id)))
+
+    async def take(self, id: str, gateway: str, *, within: AsyncConnection) -> tuple[str, Run] | None:
+        """Take an abandoned run over to end it; its user and the run. None when it is not abandoned (any more)."""
+        this = update(runs).where(runs.c.id == id, runs.c.ended == 0, *self._is_abandoned(gateway))
+        if (await within.execute(this.values(gateway=gateway))).rowcount == 0:
+            return None
+        row = (await within.execute(_one(id))).one()
+        return row.user, _run(row)
+
+    def _is_abandoned(self, gateway: str) -> tuple[Any, ...]:
+        living = exists().where(
+            gateways.c.id == runs.c.gateway, gateways.c.lease_until >= database_now(self._database)
+        )
+        return (~living, *((runs.c.gateway != gateway,) if gateway else ()))
 
     async def forget_logs(self, older_than_ms: int) -> int:
         """Delete the logs of runs that ended longer ago than that; the runs and messages stay. Returns the number of entries."""

@@ -24,10 +24,17 @@ from msgspec.structs import replace
 from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from duologue.errors import BadRequest, NotFound, TooLarge
-from duologue.store.accounts.key_rules import checked_end, one_key, spare_last_admin
+from duologue.errors import BadRequest, TooLarge
+from duologue.store.accounts import key_rules
 from duologue.store.accounts.login_rows import LoginRows
-from duologue.store.accounts.names import KEY_ID_PREFIX, checked_label, checked_name, no_key, nobody
+from duologue.store.accounts.names import (
+    KEY_ID_PREFIX,
+    checked_label,
+    checked_name,
+    no_key,
+    no_key_of,
+    nobody,
+)
 from duologue.store.schema.tables import keys, logins, users
 from duologue.values.usage.key_limits import KeyLimits
 
@@ -36,7 +43,8 @@ if TYPE_CHECKING:
 
     from duologue.store.database import Database
 
-Role = Literal["user", "admin"]
+Role = Literal["user", "admin", "worker"]
+"""What the keys of a user may do. Those of a worker let workers on other machines join, and do nothing else; its user has no other role."""
 
 LOCAL = "local"
 """The id of the only user while there are no keys, and of the user of the key in the settings."""
@@ -178,24 +186,37 @@ class Users:
         return tuple(_key(row) for row in rows)
 
     async def add_key(
-        self, name: str, *, admin: bool = False, label: str = "", expires: int = 0, of_settings: bool = False
+        self,
+        name: str,
+        *,
+        admin: bool = False,
+        worker: bool = False,
+        label: str = "",
+        expires: int = 0,
+        of_settings: bool = False,
     ) -> NewKey:
-        """Create a key for the user of this name, who is created if necessary; `admin` also promotes an existing user. `expires`: when it
-        ends (ms), 0 for never. `of_settings`: the settings have a key too, whose user is an admin.
+        """Create a key for the user of this name, who is created if necessary; `admin` also promotes an existing user, `worker` is for workers
+        on other machines. `expires`: when it ends (ms), 0 for never. `of_settings`: the settings have a key too, whose user is an admin.
 
         The first user inherits everything `local` wrote and is an admin, as `local` was. It gets the id `local`, so that
-        no rows have to change while replies are running. Raises BadRequest for an invalid name or label, for a time that has passed, and
-        when a key that ends would be the only one of an admin; TooLarge when there are too many keys.
+        no rows have to change while replies are running. Raises BadRequest for an invalid name or label, for a time that has passed, when a
+        key that ends would be the only one of an admin, and for a worker's key without a user of its own or before any admin has a key;
+        TooLarge when there are too many keys.
         """
-        name, label, expires = checked_name(name), checked_label(label), checked_end(expires, self._now())
-        new = partial(self._add_key, name, admin=admin, label=label, expires=expires, of_settings=of_settings)
+        name, label, expires = (
+            checked_name(name),
+            checked_label(label),
+            key_rules.checked_end(expires, self._now()),
+        )
+        role: Role | None = "admin" if admin else "worker" if worker else None
+        new = partial(self._add_key, name, role, label=label, expires=expires, of_settings=of_settings)
         try:
             return await new()
         except IntegrityError:  # another request created the same user at the same moment
             return await new()
 
     async def _add_key(
-        self, name: str, *, admin: bool, label: str, expires: int, of_settings: bool
+        self, name: str, asked: Role | None, *, label: str, expires: int, of_settings: bool
     ) -> NewKey:
         value = _new_value()
         async with self._database.writing() as connection:
@@ -205,15 +226,18 @@ class Users:
                 )
             row = (await connection.execute(select(users).where(users.c.name == name))).first()
             first = row is None and await _count(connection, users) == 0
-            account = _account(row) if row else await self._new_account(connection, name, admin, first)
-            if account.disabled or (admin and account.role != "admin"):
-                role: Role = "admin" if admin else account.role
+            if asked == "worker" and not of_settings:
+                await key_rules.worker_after_admin(connection)
+            account = _account(row) if row else await self._new_account(connection, name, asked, first)
+            key_rules.apart(account.name, account.role, asked)
+            if account.disabled or (asked == "admin" and account.role != "admin"):
+                role: Role = "admin" if asked == "admin" else account.role
                 await connection.execute(
                     update(users).where(users.c.id == account.id).values(role=role, disabled=0)
                 )
                 account = Account(account.id, account.name, role, account.created)
             if expires and account.role == "admin" and not of_settings:
-                await spare_last_admin(connection, None)
+                await key_rules.spare_last_admin(connection, None)
             key = Key(
                 id=KEY_ID_PREFIX + secrets.token_hex(6),
                 user=account.id,
@@ -225,19 +249,18 @@ class Users:
             await connection.execute(insert(keys).values(digest=digest_of(value), **_columns(key)))
         return NewKey(value, key, account, first)
 
-    async def _new_account(self, connection: AsyncConnection, name: str, admin: bool, first: bool) -> Account:
-        if name == LOCAL and await _count(connection, users, users.c.id == LOCAL):
+    async def _new_account(
+        self, connection: AsyncConnection, name: str, asked: Role | None, first: bool
+    ) -> Account:
+        if name == LOCAL and (asked == "worker" or await _count(connection, users, users.c.id == LOCAL)):
             raise BadRequest(
                 f"What belonged to {LOCAL} is another user's now: choose another name.",
                 code="name_taken",
                 param="name",
             )
-        account = Account(
-            id=LOCAL if first or name == LOCAL else f"user_{secrets.token_hex(8)}",
-            name=name,
-            role="admin" if admin or first or name == LOCAL else "user",
-            created=self._now(),
-        )
+        inherits = (first or name == LOCAL) and asked != "worker"
+        id, role = LOCAL if inherits else f"user_{secrets.token_hex(8)}", "admin" if inherits else asked
+        account = Account(id, name, role or "user", self._now())
         await connection.execute(insert(users).values(**_columns(account)))
         return account
 
@@ -249,13 +272,13 @@ class Users:
 
         Raises NotFound; BadRequest for a revoked key, for the name of a user with several, and as `add_key` does.
         """
-        value, end = _new_value(), None if expires is None else checked_end(expires, self._now())
+        value, end = _new_value(), None if expires is None else key_rules.checked_end(expires, self._now())
         async with self._database.writing() as connection:
-            id = await one_key(connection, id_or_name)
+            id = await key_rules.one_key(connection, id_or_name)
             key = _key((await connection.execute(select(keys).where(keys.c.id == id))).one())
             account = _account((await connection.execute(select(users).where(users.c.id == key.user))).one())
             if end and account.role == "admin" and not account.disabled and not of_settings:
-                await spare_last_admin(connection, None, but_key=key.id)
+                await key_rules.spare_last_admin(connection, None, but_key=key.id)
             changed = replace(
                 key, prefix=value[:SHOWN], last_used=0, expires=key.expires if end is None else end
             )
@@ -315,7 +338,7 @@ class Users:
         async with self._database.reading() as connection:
             row = (await connection.execute(select(keys).where(keys.c.id == id))).first()
         if row is None:
-            raise _no_key(id)
+            raise no_key_of(id)
         return _key(row)
 
     async def limit(self, id: str, changes: Mapping[str, Any]) -> Key:
@@ -323,7 +346,7 @@ class Users:
         async with self._database.writing() as connection:
             row = (await connection.execute(select(keys).where(keys.c.id == id))).first()
             if row is None:
-                raise _no_key(id)
+                raise no_key_of(id)
             limits = msgspec.structs.replace(_key(row).limits, **changes)
             await connection.execute(
                 update(keys).where(keys.c.id == id).values(limits=msgspec.json.encode(limits).decode())
@@ -343,7 +366,7 @@ class Users:
         `key_of_settings`: the settings have a key too, whose user is an admin.
 
         Raises NotFound that lists the existing users; BadRequest when no admin with access would remain, for a name that another user
-        has, and for the user of the settings' key, whose role the settings decide.
+        has, for another role of a worker's user, and for the user of the settings' key, whose role the settings decide.
         """
         renamed = None if new_name is None else checked_name(new_name)
         async with self._database.writing() as connection:
@@ -352,6 +375,7 @@ class Users:
             if row is None:
                 raise nobody(name, [row.name for row in rows])
             account = _account(row)
+            key_rules.apart(account.name, account.role, role)
             since = account.disabled
             if disabled is not None:
                 since = (since or self._now()) if disabled else 0
@@ -373,7 +397,7 @@ class Users:
                     code="configured_user",
                 )
             if takes_away and account.role == "admin" and not account.disabled and not key_of_settings:
-                await spare_last_admin(connection, account.id)
+                await key_rules.spare_last_admin(connection, account.id)
             await connection.execute(
                 update(users)
                 .where(users.c.id == account.id)
@@ -461,12 +485,6 @@ async def _count(connection: AsyncConnection, table: Any, *conditions: Any) -> i
 
 def _account(row: Any) -> Account:
     return Account(row.id, row.name, row.role, row.created, row.disabled)
-
-
-def _no_key(id: str) -> NotFound:
-    return NotFound(
-        f"There is no key with the id {id[:100]!r}. `duologue key list` shows the ids.", param="id"
-    )
 
 
 def _key(row: Any, *, revoked: int | None = None, limits: KeyLimits | None = None) -> Key:

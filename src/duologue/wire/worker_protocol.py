@@ -34,6 +34,8 @@ MAX_ASKS = 64
 """Questions that a worker may have unanswered."""
 MAX_MESSAGE = 512 * 1024 * 1024
 """Bytes of a joined message; the public limits are far below."""
+FRAGMENT_OVERHEAD = 100
+"""Bytes that a fragment takes in memory besides its data."""
 
 WorkerState = Literal["loading", "ready", "failed", "stopping"]
 
@@ -122,6 +124,13 @@ class Beat(Struct, frozen=True, tag="beat"):
     number: int
 
 
+class Dismiss(Struct, frozen=True, tag="dismiss"):
+    """To a worker on another machine: end the process, at once. Its leases are over. `restart`: an admin wants it started again, by whoever
+    started it; otherwise the worker was removed and must not come back by itself."""
+
+    restart: bool = False
+
+
 class Fragment(Struct, frozen=True, tag="fragment"):
     """A part of a message larger than PIECE. The fragments of one `message` arrive in order; `last` ends it."""
 
@@ -190,7 +199,7 @@ class Report(Struct, frozen=True, tag="report"):
     """Of a voice worker: what its engines can do."""
 
 
-Down = Begin | Open | SendControls | Cancel | Grant | EndThought | Ask | Beat | Fragment
+Down = Begin | Open | SendControls | Cancel | Grant | EndThought | Ask | Beat | Dismiss | Fragment
 Up = Emit | CallEvents | Closed | AskAnswered | Beaten | SlotsElsewhere | Report | Fragment
 
 _encoder = msgspec.msgpack.Encoder()
@@ -221,22 +230,25 @@ def fragments(number: int, frame: bytes) -> Iterator[Fragment]:
 
 
 class FragmentJoiner:
-    """Joins fragments to frames. Fragments of different messages may interleave."""
+    """Joins fragments to frames. Fragments of different messages may interleave; `limit`: bytes of all of them together."""
 
     def __init__(self, limit: int = MAX_MESSAGE) -> None:
         self._limit = limit
         self._parts: dict[int, list[bytes]] = {}
         self._sizes: dict[int, int] = {}
+        self._held = 0
 
     def add(self, fragment: Fragment) -> bytes | None:
         """The frame if this fragment was its last, else None. Raises ValueError over the limit."""
         parts = self._parts.setdefault(fragment.message, [])
         parts.append(fragment.data)
-        size = self._sizes.get(fragment.message, 0) + len(fragment.data)
-        self._sizes[fragment.message] = size
-        if size > self._limit:
+        # Empty fragments take memory too.
+        size = len(fragment.data) + FRAGMENT_OVERHEAD
+        self._sizes[fragment.message] = self._sizes.get(fragment.message, 0) + size
+        self._held += size
+        if self._held > self._limit:
             self.forget(fragment.message)
-            raise ValueError(f"message of more than {self._limit} bytes")
+            raise ValueError(f"unfinished messages of more than {self._limit} bytes")
         if not fragment.last:
             return None
         self.forget(fragment.message)
@@ -245,4 +257,4 @@ class FragmentJoiner:
     def forget(self, message: int) -> None:
         """Drop the fragments of a message that will not be completed."""
         self._parts.pop(message, None)
-        self._sizes.pop(message, None)
+        self._held -= self._sizes.pop(message, 0)

@@ -10,9 +10,9 @@ import pytest
 from msgspec import structs
 
 from duologue.cli.joining import join_command
+from duologue.cli.joining.fetched_model import FetchedModel
 from duologue.cli.joining.join_command import JoinFlags, as_offered, join
 from duologue.cli.joining.joined_process import JoinedProcess
-from duologue.cli.joining.served_model import ServedModel
 from duologue.errors import StartFailed
 from duologue.models.placement import Card
 from duologue.values.requests import ModelPreset
@@ -84,7 +84,7 @@ def test_an_offered_model_keeps_its_name_and_options_unless_this_machine_has_its
         template="{{ x }}",
     )
     spec = LoadSpec("w", "llama", "file", {"model": "/m.gguf", "slots": 8, "context": None}, device="cuda:0")
-    made = as_offered(spec, ServedModel(offer, {}), tmp_path)
+    made = as_offered(spec, FetchedModel(offer, {}), tmp_path)
     assert made.model == "mini"
     assert made.options == {"slots": 8, "context": 100, "model": "/m.gguf"}
     assert made.device == "cuda:0"

@@ -117,7 +117,7 @@ async def test_a_reply_that_waits_for_its_model_can_be_stopped(world):
     world.around.models.hold = anyio.Event()
     run = await world.send(options=GenerationOptions(model="tiny"))
     await world.until(run, lambda event: isinstance(event, RunProgress) and event.waiting == "load")
-    assert (await world.runs.get("ann", run.id)).waiting == "load"
+    assert (await world.runs.lookup.get("ann", run.id)).waiting == "load"
     ended = await world.runs.stop("ann", run.id)
     assert ended.outcome == "stopped"
     assert world.model.requests == []

@@ -30,7 +30,7 @@ async def test_a_run_begins_with_its_rows_its_leaf_and_its_title(keeping):
     kept = await keeping.store.conversations.get("ann", "c")
     assert (kept.leaf, kept.title, kept.title_source, kept.running) == ("a", "Hello", "first", "r")
     assert await keeping.store.pending.of("c") == []
-    assert [run.id for run in await keeping.store.runs.unfinished()] == ["r"]
+    assert await keeping.store.runs.abandoned() == ["r"]
 
 
 async def test_a_run_that_cannot_begin_leaves_nothing(keeping):
@@ -38,7 +38,7 @@ async def test_a_run_that_cannot_begin_leaves_nothing(keeping):
     with pytest.raises(BadRequest):
         await keeping.begin(Run("r", "c", 1), "ann", b"{}", added=(*ADDED, orphan), leaf="x")
     assert await keeping.store.messages.all("c") == ()
-    assert await keeping.store.runs.unfinished() == []
+    assert await keeping.store.runs.abandoned() == []
 
 
 async def test_a_row_that_goes_on_is_saved_and_shown(keeping):
@@ -66,7 +66,7 @@ async def test_rows_and_log_are_kept_together_or_not_at_all(keeping):
 async def test_a_row_the_user_wrote_waits_no_more(keeping):
     await keeping.begin(Run("r", "c", 1), "ann", b"{}", added=ADDED, leaf="a")
     await keeping.store.pending.add("ann", PendingMessage("s", "c", (TextContent("More"),), "steer"))
-    await keeping.add([row("c", "s", "a", "More")])
+    await keeping.add("r", [row("c", "s", "a", "More")])
     assert await keeping.store.pending.of("c") == []
     assert (await keeping.store.conversations.get("ann", "c")).leaf == "s"
 

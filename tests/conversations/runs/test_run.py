@@ -378,7 +378,7 @@ async def test_what_the_user_says_again_before_it_was_heard_is_one_fact(world):
             running.steer()
             running.stop()
         await world.runs.stop("ann", run.id)
-    assert (await world.runs.get("ann", run.id)).outcome == "stopped"
+    assert (await world.runs.lookup.get("ann", run.id)).outcome == "stopped"
 
 
 async def troubled(world, conversation, events, trouble):
@@ -443,7 +443,7 @@ async def test_trouble_anywhere_leaves_a_whole_history(kind):
             await world.create(conversation)
             async with world.serving():
                 came = await troubled(world, conversation, events, trouble)
-                outcomes.append((await world.runs.get("ann", f"run{events}")).outcome)
+                outcomes.append((await world.runs.lookup.get("ann", f"run{events}")).outcome)
             run = await world.store().runs.get("ann", f"run{events}")
             async with world.serving():
                 await check_whole(world, conversation, run)

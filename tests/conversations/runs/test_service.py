@@ -178,7 +178,7 @@ async def test_nobody_finds_the_things_of_another_user(world):
     run = await world.send("Hello")
     with pytest.raises(NotFound):
         await world.send("Hello", user="bob")
-    for ask in (world.runs.get, world.runs.stop):
+    for ask in (world.runs.lookup.get, world.runs.stop):
         with pytest.raises(NotFound):
             await ask("bob", run.id)
     with pytest.raises(NotFound):
@@ -662,7 +662,7 @@ async def test_an_end_that_cannot_be_kept_is_said_and_kept_as_soon_as_it_can(wor
     assert end.error.code == "storage_unavailable"
     disk.broken = False
     await world.said("Again")
-    assert (await world.runs.get("ann", run.id)).outcome == "done"
+    assert (await world.runs.lookup.get("ann", run.id)).outcome == "done"
     assert (await world.shown())[1] == "assistant: Whole"
     assert (await world.path())[1].status == "done"
 
@@ -688,7 +688,7 @@ async def test_closing_interrupts_with_the_text_kept_and_the_reply_can_go_on():
         row = (await world.path())[-1]
         assert (row.text, row.status) == ("Half ", "interrupted")
         async with world.serving():
-            assert (await world.runs.get("ann", run.id)).outcome == "interrupted"
+            assert (await world.runs.lookup.get("ann", run.id)).outcome == "interrupted"
             assert (await world.events(run))[-1].outcome == "interrupted"
             world.model.plays(says("whole"))
             await world.done(await world.carry_on(row.id))

@@ -6,6 +6,7 @@ import pytest
 from duologue.errors import StartFailed, Unavailable
 from duologue.gateway.auth.keys import (
     FRESH_SECONDS,
+    LOOK_SECONDS,
     NOTED_SECONDS,
     SHORTEST_KEY,
     Keys,
@@ -301,3 +302,28 @@ async def test_a_user_without_a_valid_key_is_nobody(keys, users):
     await keys.refresh()
     assert keys.account(bob.account.id) is None
     assert keys.account("local") == User("local", "admin", "ada")
+
+
+@pytest.mark.anyio
+async def test_what_another_gateway_stored_a_moment_ago_is_looked_for_before_it_is_refused(
+    keys, watched, clock
+):
+    clock.now += LOOK_SECONDS
+    assert not await keys.look_again()
+    assert watched.reads == 1
+    keys.is_shared = True
+    assert await keys.look_again()
+    assert watched.reads == 2
+
+
+@pytest.mark.anyio
+async def test_unknown_keys_wait_for_one_read_together(keys, watched, clock):
+    keys.is_shared = True
+    clock.now += LOOK_SECONDS
+    watched.gate = anyio.Event()
+    async with anyio.create_task_group() as tasks:
+        for _ in range(20):
+            tasks.start_soon(keys.look_again)
+        await anyio.wait_all_tasks_blocked()
+        watched.gate.set()
+    assert watched.reads == 2

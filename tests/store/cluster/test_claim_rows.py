@@ -30,6 +30,7 @@ async def test_one_gateway_has_it_and_keeps_it(database):
 async def test_what_a_dead_gateway_had_is_taken_by_another(database):
     one, two = await claims_of(database, "one", OVER), await claims_of(database, "two")
     assert await one.take("batch:1")
+    assert await two.take("batch:2")  # a living claim of another thing
     assert await two.held_elsewhere("batch:") == set()
     assert await two.take("batch:1")
     async with database.writing() as connection:

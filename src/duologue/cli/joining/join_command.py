@@ -18,8 +18,8 @@ import msgspec
 from msgspec import Struct
 
 from duologue import telemetry
+from duologue.cli.joining.fetched_model import FetchedModel, fetch_model
 from duologue.cli.joining.joined_process import JoinedProcess
-from duologue.cli.joining.served_model import ServedModel, fetch_model
 from duologue.cli.progress import watch_on
 from duologue.config import Settings, load
 from duologue.engines.hardware import list_cards, machine_limits
@@ -149,13 +149,13 @@ def _check_early(address: GatewayAddress, fingerprints: tuple[str, ...]) -> None
         log.warning("%s cannot be reached yet: %s", address, error or type(error).__name__)
 
 
-def _flags_of(served: ServedModel) -> dict[str, object]:
+def _flags_of(served: FetchedModel) -> dict[str, object]:
     """The settings that load the files of an offered model."""
     paths = {option: str(path) for option, path in served.paths.items()}
     return {"engine": served.offer.engine, "model": paths.get("model"), "mmproj": paths.get("mmproj")}
 
 
-def as_offered(spec: LoadSpec, served: ServedModel, data: Path) -> LoadSpec:
+def as_offered(spec: LoadSpec, served: FetchedModel, data: Path) -> LoadSpec:
     """A load spec of this machine with the name, the preset and the options of the offer; flags of this machine come first. Writes the
     chat template that the gateway's admin chose."""
     offer = served.offer

@@ -18,69 +18,83 @@ Text = str | None
 Number = int | None
 
 
+Join = Annotated[
+    str, typer.Option(metavar="URL", help="The address of the server to join, such as https://gateway:8006.")
+]
+Key = Annotated[
+    Text,
+    typer.Option(
+        metavar="KEY",
+        help="A key of the role worker. Other users of this machine can see flags; prefer --key-file or DUOLOGUE_JOIN_KEY.",
+    ),
+]
+KeyFile = Annotated[Path | None, typer.Option(metavar="FILE", help="File with that key.")]
+Fingerprints = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="SHA256",
+        help="The fingerprint of the server's own certificate or authority, which is then the only one trusted; may be repeated.",
+    ),
+]
+ServedName = Annotated[
+    Text, typer.Option(metavar="NAME", help="A model of the server: its file is downloaded from there once.")
+]
+Voice = Annotated[bool, typer.Option("--voice", help="Serve the voice of this machine, and no model.")]
+Name = Annotated[Text, typer.Option(metavar="NAME", help="The worker's name on its machine (worker_0).")]
+Machine = Annotated[Text, typer.Option(metavar="NAME", help="The machine's name (its host name).")]
+Model = Annotated[
+    Text, typer.Option(metavar="FILE", help="A GGUF file, or the name of a model in the data folder.")
+]
+Projector = Annotated[
+    Text, typer.Option(metavar="FILE", help="The projector with which the model sees or hears.")
+]
+Upstream = Annotated[
+    Text, typer.Option(metavar="URL", help="Serve the models of this OpenAI-compatible server instead.")
+]
+Engine = Annotated[Text, typer.Option(metavar="NAME", help="The engine, as of `duologue serve`.")]
+Slots = Annotated[Number, typer.Option(metavar="N", help="Replies generated at the same time.")]
+Context = Annotated[Number, typer.Option(metavar="N", help="Context size of one chat, in tokens.")]
+Threads = Annotated[Number, typer.Option(metavar="N", help="Number of threads the engine uses.")]
+GpuLayers = Annotated[
+    Number, typer.Option(metavar="N", help="Layers of the model to run on the GPU; -1 for all.")
+]
+DeviceName = Annotated[
+    Text, typer.Option(metavar="NAME", help="The device of the model: auto, cpu, or a card such as cuda:1.")
+]
+Copies = Annotated[
+    Text, typer.Option(metavar="N|all", help="Workers with the same model; all: one for each card.")
+]
+InsecureHttp = Annotated[
+    bool, typer.Option("--insecure-http", help="Allow plain HTTP to a server on another machine.")
+]
+LogLevel = Annotated[Text, typer.Option(metavar="LEVEL", help="debug, info, warning or error.")]
+LogFormat = Annotated[Text, typer.Option(metavar="FORMAT", help="text, or json for one object per line.")]
+
+
 def worker(
-    join: Annotated[
-        str,
-        typer.Option(metavar="URL", help="The address of the server to join, such as https://gateway:8006."),
-    ],
-    key: Annotated[
-        Text,
-        typer.Option(
-            metavar="KEY",
-            help="A key of the role worker. Other users of this machine can see flags; prefer --key-file or DUOLOGUE_JOIN_KEY.",
-        ),
-    ] = None,
-    key_file: Annotated[Path | None, typer.Option(metavar="FILE", help="File with that key.")] = None,
-    fingerprint: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="SHA256",
-            help="The fingerprint of the server's own certificate or authority, which is then the only one trusted; may be repeated.",
-        ),
-    ] = None,
-    serve: Annotated[
-        Text,
-        typer.Option(metavar="NAME", help="A model of the server: its file is downloaded from there once."),
-    ] = None,
-    voice: Annotated[
-        bool, typer.Option("--voice", help="Serve the voice of this machine, and no model.")
-    ] = False,
-    name: Annotated[
-        Text, typer.Option(metavar="NAME", help="The worker's name on its machine (worker_0).")
-    ] = None,
-    machine: Annotated[Text, typer.Option(metavar="NAME", help="The machine's name (its host name).")] = None,
-    model: Annotated[
-        Text, typer.Option(metavar="FILE", help="A GGUF file, or the name of a model in the data folder.")
-    ] = None,
-    mmproj: Annotated[
-        Text, typer.Option(metavar="FILE", help="The projector with which the model sees or hears.")
-    ] = None,
-    upstream: Annotated[
-        Text, typer.Option(metavar="URL", help="Serve the models of this OpenAI-compatible server instead.")
-    ] = None,
-    engine: Annotated[Text, typer.Option(metavar="NAME", help="The engine, as of `duologue serve`.")] = None,
-    slots: Annotated[Number, typer.Option(metavar="N", help="Replies generated at the same time.")] = None,
-    context: Annotated[Number, typer.Option(metavar="N", help="Context size of one chat, in tokens.")] = None,
-    threads: Annotated[Number, typer.Option(metavar="N", help="Number of threads the engine uses.")] = None,
-    gpu_layers: Annotated[
-        Number, typer.Option(metavar="N", help="Layers of the model to run on the GPU; -1 for all.")
-    ] = None,
-    device: Annotated[
-        Text,
-        typer.Option(metavar="NAME", help="The device of the model: auto, cpu, or a card such as cuda:1."),
-    ] = None,
-    copies: Annotated[
-        Text, typer.Option(metavar="N|all", help="Workers with the same model; all: one for each card.")
-    ] = None,
-    insecure_http: Annotated[
-        bool, typer.Option("--insecure-http", help="Allow plain HTTP to a server on another machine.")
-    ] = False,
+    join: Join,
+    key: Key = None,
+    key_file: KeyFile = None,
+    fingerprint: Fingerprints = None,
+    serve: ServedName = None,
+    voice: Voice = False,
+    name: Name = None,
+    machine: Machine = None,
+    model: Model = None,
+    mmproj: Projector = None,
+    upstream: Upstream = None,
+    engine: Engine = None,
+    slots: Slots = None,
+    context: Context = None,
+    threads: Threads = None,
+    gpu_layers: GpuLayers = None,
+    device: DeviceName = None,
+    copies: Copies = None,
+    insecure_http: InsecureHttp = False,
     data: Data = None,
     config: Config = None,
-    log_level: Annotated[Text, typer.Option(metavar="LEVEL", help="debug, info, warning or error.")] = None,
-    log_format: Annotated[
-        Text, typer.Option(metavar="FORMAT", help="text, or json for one object per line.")
-    ] = None,
+    log_level: LogLevel = None,
+    log_format: LogFormat = None,
 ) -> None:
     """Join a server on another machine with a model of this one.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from pydantic import Field
 
 from duologue.config.field_types import HttpUrl, Seconds, UserPath
@@ -16,6 +18,9 @@ class MachineSettings(Section):
     lease_s: Seconds = Field(
         default=20,
         description="Seconds that a joined worker may be out of reach before its replies end and its place is given up.",
+    )
+    workers: Annotated[int, Field(ge=1, le=10_000)] = Field(
+        default=64, description="Workers on other machines that may have joined at a time."
     )
     address: HttpUrl = Field(
         default="",

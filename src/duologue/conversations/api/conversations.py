@@ -223,7 +223,7 @@ async def _read(service: Service, user: str, id: str, leaf: str | None) -> Whole
         pending = await store.pending.of(id, within=connection)
     ahead = service.runs.rows(id)
     messages = tuple(ahead.get(row.id, row) for row in messages)
-    run = await service.runs.get(user, conversation.running) if conversation.running else None
+    run = await service.runs.lookup.get(user, conversation.running) if conversation.running else None
     approvals = await store.approvals.pending(user, id)
     draft = await store.drafts.get(user, id)
     return WholeConversation(conversation, messages, run, pending, approvals, draft)

@@ -80,7 +80,7 @@ def _add_runs(routes: APIRouter, service: Service) -> None:
         conversation = checked_id(id)
         await service.stores.of(conversation).conversations.get(user, conversation)
         message = body.message.id if isinstance(body, api.SendBody) else ""
-        if (known := await service.runs.find(user, conversation, body.run, message)) is not None:
+        if (known := await service.runs.lookup.find(user, conversation, body.run, message)) is not None:
             return answer(known)
         result = await service.runs.start(
             user, conversation, await _command(service, user, conversation, body)
@@ -89,7 +89,7 @@ def _add_runs(routes: APIRouter, service: Service) -> None:
 
     @routes.get("/runs/{run}", summary="A run as it is now", openapi_extra=documented(answers=Run))
     async def read_run(request: Request, run: str) -> Response:
-        return answer(await service.runs.get(user_of(request), checked_id(run, "run")))
+        return answer(await service.runs.lookup.get(user_of(request), checked_id(run, "run")))
 
     @routes.get(
         "/runs/{run}/events",
@@ -105,7 +105,7 @@ def _add_runs(routes: APIRouter, service: Service) -> None:
         """From the first event, or after the one named by `Last-Event-ID`; live while the run is active."""
         user, id = user_of(request), checked_id(run, "run")
         after = last_event_id(request) or 0
-        await service.runs.get(user, id)
+        await service.runs.lookup.get(user, id)
         return resumable_stream(_frames(service, user, id, after))
 
     @routes.post("/runs/{run}/stop", summary="Stop a run", openapi_extra=documented(answers=Run))
@@ -123,7 +123,7 @@ def _add_runs(routes: APIRouter, service: Service) -> None:
     async def steer_run(request: Request, run: str) -> Response:
         """It is added at the next step; tool calls that have not started are skipped."""
         body, user = await read_body(request, api.SteerBody), user_of(request)
-        known = await service.runs.get(user, checked_id(run, "run"))
+        known = await service.runs.lookup.get(user, checked_id(run, "run"))
         content = await service.contents.stored_content(user, known.conversation, body.content)
         message = PendingMessage(body.id, known.conversation, content, "steer")
         return answer(Waiting(await service.runs.steer(user, known.id, message)), 202)
@@ -197,11 +197,7 @@ def _add_pending(routes: APIRouter, service: Service) -> None:
         if change.how is not None:
             changes["how"] = change.how
         message = await store.pending.change(id, checked_id(pending, "pending"), changes)
-        run = service.runs.live(id)
-        if message.how == "steer" and run is not None:
-            run.steer()
-        elif change.how == "queue" and run is None:
-            await service.runs.send_pending(user, id)
+        await service.runs.pending_changed(user, message, is_queued=change.how == "queue")
         service.feed.publish(user, ListChanged(id))
         return answer(message)
 

@@ -20,6 +20,10 @@ log = logging.getLogger(__name__)
 
 INTERVAL = 0.5
 """Seconds between two saves of a growing text."""
+QUICK_INTERVAL = 0.1
+"""The same while somebody follows the run at another gateway, who reads what is stored."""
+QUICK_S = 10.0
+"""Seconds for which one such reader counts."""
 RETRY = 1.0
 """Seconds before a failed save is tried again."""
 
@@ -54,6 +58,7 @@ class Autosave:
         self._on_save = on_save
         self._interval = interval
         self._retry = retry
+        self._quick_until = float("-inf")
         self._changed: set[str] = set()
         self._dirty = anyio.Event()
         self._urgent = anyio.Event()
@@ -66,6 +71,15 @@ class Autosave:
         """These rows have changed; without ids, only the log."""
         self._changed.update(ids)
         self._dirty.set()
+
+    def quicken(self) -> None:
+        """Somebody reads what is stored: save more often for a while."""
+        self._quick_until = anyio.current_time() + QUICK_S
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether somebody reads what is stored."""
+        return anyio.current_time() < self._quick_until
 
     def unsaved(self) -> tuple[list[StoredMessage], list[LogEntry]]:
         """What is not stored yet. Does not mark it as stored."""
@@ -98,8 +112,9 @@ class Autosave:
                     if failed:
                         self._dirty.set()
                     # Measured from start to start: a slow store must not increase how much text is at risk.
-                    left = self._interval - (anyio.current_time() - start)
-                    with anyio.move_on_after(self._retry if failed else max(left, self._interval / 5)):
+                    interval = min(QUICK_INTERVAL, self._interval) if self.is_quick else self._interval
+                    left = interval - (anyio.current_time() - start)
+                    with anyio.move_on_after(self._retry if failed else max(left, interval / 5)):
                         await self._urgent.wait()
         finally:
             self._is_looping = False

@@ -19,6 +19,7 @@ from duologue.conversations.runs.event_log import LogEntry, RunLog
 from duologue.conversations.runs.repository import RunRepository
 from duologue.errors import Problem, Unavailable
 from duologue.notifier import Notifier
+from duologue.store.cluster.run_claims import RunLost
 from duologue.values.conversations import RowError, StoredMessage
 from duologue.values.runs import Logged, MessageAdded, MessageDone, Run, RunDone, RunEvent
 
@@ -59,6 +60,8 @@ class RunRecord:
         """The model turn that is being written."""
         self.ended = False
         """Whether the end was published. No event follows it."""
+        self.lost = False
+        """Whether another gateway has ended the run. Nothing of it is stored any more, and the viewers read its end there."""
 
     def row(self, id: str) -> StoredMessage:
         row = self.turn.row() if self.turn is not None and self.turn.id == id else self.rows[id]
@@ -87,7 +90,7 @@ class RunRecord:
 
     async def add(self, rows: Sequence[StoredMessage]) -> tuple[StoredMessage, ...]:
         """Store and publish new rows; the last becomes the conversation's leaf. Raises what the store raises."""
-        added = await self._repository.add(rows)
+        added = await self._repository.add(self._run, rows)
         for row in added:
             self.rows[row.id] = row
             self.publish(MessageAdded(row))
@@ -122,6 +125,10 @@ class RunRecord:
         except Problem as problem:
             log.warning("run %s is not saved yet: %s", self._run, problem.message)
 
+    def quicken(self) -> None:
+        """Somebody follows the run at another gateway."""
+        self._autosave.quicken()
+
     def hurry(self) -> None:
         """The server shuts down: stop retrying a store that fails."""
         self._hurry.set()
@@ -136,6 +143,10 @@ class RunRecord:
         of it. While the store fails, the end is published at once with the error, and storing is retried."""
         await self._autosave.close()
         while (problem := await self._store_end(run, done)) is not None:
+            if isinstance(problem, RunLost):
+                self.lost = True
+                self.close()
+                return
             log.warning("the end of run %s is not saved yet: %s", self._run, problem.message)
             if not self.ended:
                 self._publish_unsaved_end(done, row_error(problem.code, problem.message))
@@ -167,6 +178,12 @@ class RunRecord:
 
     def _on_save(self, problem: Problem | None) -> None:
         """Show at the row being written that the store fails, or works again."""
+        if problem is None and self._autosave.is_quick:
+            self._repository.tell_saved(self._run)
+        if isinstance(problem, RunLost):
+            self.lost = True
+            self._on_deleted(problem)
+            return
         if (self._store_error is None) == (problem is None):
             return
         self._store_error = RowError("server", problem.code, problem.message) if problem is not None else None

@@ -1,6 +1,7 @@
-"""Recovery after a start: the runs that the last process left unfinished are ended, with everything that was stored of them.
+"""Recovery: runs that nobody writes any more are ended, with everything that was stored of them.
 
-Called by `service.py` before any run starts. Owns how an interrupted run looks.
+Called by `service.py`: before any run starts, and again and again for the runs of other gateways that die. Owns how an interrupted run
+looks.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import msgspec
 
 from duologue.conversations.agent.loop import INTERRUPTED, INTERRUPTED_RUNNING
 from duologue.conversations.runs.event_log import RunLog
+from duologue.store.cluster.cluster_link import ClusterLink, alone
+from duologue.values.cluster.notices import RunSaved
 from duologue.values.conversations import StoredMessage, TextContent
 from duologue.values.runs import ApprovalAnswered, MessageDone, Run, RunDone, RunEvent, ToolResult
 
@@ -23,32 +26,33 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-async def recover(store: Store, now: int) -> list[tuple[str, Run]]:
-    """End every unfinished run and every row that is still marked as running. Returns (user, run) of each. Raises
-    Unavailable."""
-    runs = await store.runs.unfinished()
-    rows = await store.messages.unfinished()
-    approvals = await store.approvals.open()
-    recovered = []
-    for run in runs:
-        user, _ = await store.runs.request(run.id)
-        ended = msgspec.structs.replace(run, ended=now, outcome="interrupted", waiting="")
-        own_rows = [interrupted(row) for row in rows if row.run == run.id]
-        own_approvals = [stored for stored in approvals if stored.approval.run == run.id]
-        await _end(store, ended, own_rows, own_approvals)
-        recovered.append((user, ended))
-    known = {run.id for run in runs}
-    # Rows and questions whose run is unknown: without this they would stay open for ever.
-    orphans = [interrupted(row) for row in rows if row.run not in known]
-    await store.messages.save(*orphans)
-    for stored in approvals:
-        if stored.approval.run not in known:
-            await store.approvals.answer(stored.approval.id, None)
-    if recovered:
-        log.info(
-            "%d replies were interrupted when the server last stopped; their text is kept", len(recovered)
-        )
-    return recovered
+async def recover(store: Store, now: int, cluster: ClusterLink | None = None) -> list[tuple[str, Run]]:
+    """After a start: end the runs that nobody writes any more, and, if no other gateway can be writing them, every row that is still
+    marked as running. Returns (user, run) of each. Raises Unavailable."""
+    ended = await end_abandoned(store, now, cluster)
+    if ended:
+        log.info("%d replies were interrupted when the server last stopped; their text is kept", len(ended))
+    if cluster is None or not cluster.shared:
+        await _end_orphans(store)
+    return ended
+
+
+async def end_abandoned(store: Store, now: int, cluster: ClusterLink | None = None) -> list[tuple[str, Run]]:
+    """End the runs whose gateway is gone; those that another gateway ends at the same time are left to it. Returns (user, run) of
+    each. Raises Unavailable."""
+    cluster = cluster or alone()
+    ended = []
+    for run in await store.runs.abandoned(cluster.gateway):
+        if (taken := await _end(store, run, now, cluster)) is not None:
+            ended.append(taken)
+    return ended
+
+
+async def _end_orphans(store: Store) -> None:
+    """Rows and questions whose run is unknown: without this they would stay open for ever."""
+    await store.messages.save(*map(interrupted, await store.messages.unfinished()))
+    for stored in await store.approvals.open():
+        await store.approvals.answer(stored.approval.id, None)
 
 
 def interrupted(row: StoredMessage) -> StoredMessage:
@@ -65,18 +69,32 @@ def interrupted(row: StoredMessage) -> StoredMessage:
     )
 
 
-async def _end(
-    store: Store, run: Run, rows: list[StoredMessage], approvals: Iterable[StoredApproval]
-) -> None:
-    run_log = RunLog(await store.runs.log(run.id))
-    events: list[RunEvent] = [ApprovalAnswered(stored.approval.id, None) for stored in approvals]
-    events += [ToolResult(row) if row.role == "tool" else MessageDone(row) for row in rows]
-    events.append(RunDone("interrupted", turns=run.turns))
-    for number, event in enumerate(events):
-        run_log.leave_gap(event) if number == 0 else run_log.add(event)
+async def _end(store: Store, id: str, now: int, cluster: ClusterLink) -> tuple[str, Run] | None:
+    """End one run; None when another gateway has. What was stored is read after the run is taken, so that nothing its old owner has
+    written until then is missing."""
     async with store.writing() as connection:
+        if (taken := await store.runs.take(id, cluster.gateway, within=connection)) is None:
+            return None
+        user, run = taken
+        run = msgspec.structs.replace(run, ended=now, outcome="interrupted", waiting="")
+        rows = [interrupted(row) for row in await store.messages.unfinished(id, within=connection)]
+        approvals = await store.approvals.open(id, within=connection)
+        run_log = RunLog(await store.runs.log(id, within=connection))
+        for number, event in enumerate(_last_events(run, rows, approvals)):
+            run_log.leave_gap(event) if number == 0 else run_log.add(event)
         for stored in approvals:
             await store.approvals.answer(stored.approval.id, None, within=connection)
         await store.messages.save(*rows, within=connection)
-        await store.runs.append(run.id, run_log.unsaved(), within=connection)
+        await store.runs.append(id, run_log.unsaved(), within=connection)
         await store.runs.end(run, within=connection)
+        await store.pending.change_all(run.conversation, "hold", within=connection)
+        await cluster.notices.publish(RunSaved(id, run_log.last, ended=True), within=connection)
+    return user, run
+
+
+def _last_events(
+    run: Run, rows: Iterable[StoredMessage], approvals: Iterable[StoredApproval]
+) -> list[RunEvent]:
+    events: list[RunEvent] = [ApprovalAnswered(stored.approval.id, None) for stored in approvals]
+    events += [ToolResult(row) if row.role == "tool" else MessageDone(row) for row in rows]
+    return [*events, RunDone("interrupted", turns=run.turns)]

@@ -10,19 +10,25 @@ from typing import TYPE_CHECKING
 
 from duologue.conversations.runs.event_log import LogEntry
 from duologue.errors import NotFound
+from duologue.store.cluster.cluster_link import ClusterLink
+from duologue.values.cluster.notices import RunSaved
 from duologue.values.conversations import Approval, StoredMessage
 from duologue.values.runs import Run
 
 if TYPE_CHECKING:
     from duologue.store.approvals import StoredApproval
+    from duologue.store.database import Transaction
     from duologue.store.stores import Store, Stores
 
 
 class RunRepository:
-    """One store as runs use it. Every method raises Unavailable as the database does."""
+    """One store as runs use it. Every method raises Unavailable as the database does, and RunLost when another gateway has ended the
+    run."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, cluster: ClusterLink | None = None) -> None:
+        """`cluster`: where other gateways may have the same database."""
         self.store = store
+        self._cluster = cluster if cluster is not None and cluster.shared else None
 
     async def begin(
         self,
@@ -36,8 +42,11 @@ class RunRepository:
         title: str = "",
     ) -> tuple[StoredMessage, ...]:
         """Store a run with its first rows, or with the row it continues (`saved`). Returns the added rows as they are stored.
-        Raises as the message and run stores do; then nothing is stored."""
+        Raises as the message and run stores do, and RunTaken; then nothing is stored."""
+        gateway = "" if self._cluster is None else self._cluster.gateway
         async with self.store.writing() as connection:
+            if gateway:
+                await self.store.runs.claim(run, within=connection)
             rows = await self.store.messages.add(added, leaf=leaf, within=connection) if added else ()
             if saved is not None:
                 await self.store.messages.save(saved, within=connection)
@@ -48,12 +57,13 @@ class RunRepository:
                 await self.store.conversations.change(user, run.conversation, changes, within=connection)
             for row in added:
                 await self.store.pending.remove(run.conversation, row.id, within=connection)
-            await self.store.runs.begin(run, user, request, within=connection)
+            await self.store.runs.begin(run, user, request, gateway=gateway, within=connection)
         return rows
 
-    async def add(self, rows: Sequence[StoredMessage]) -> tuple[StoredMessage, ...]:
+    async def add(self, run: str, rows: Sequence[StoredMessage]) -> tuple[StoredMessage, ...]:
         """Store rows, the last as the new leaf. Pending messages of the same ids are no longer pending."""
         async with self.store.writing() as connection:
+            await self._hold(run, connection)
             for row in rows:
                 if row.role == "user":
                     await self.store.pending.remove(row.conversation, row.id, within=connection)
@@ -63,15 +73,28 @@ class RunRepository:
     async def save(self, run: str, rows: Sequence[StoredMessage], entries: Sequence[LogEntry]) -> None:
         """Store rows and log entries together. Raises NotFound when a row no longer exists."""
         async with self.store.writing() as connection:
+            await self._hold(run, connection)
             await self.store.messages.save(*rows, within=connection)
             await self.store.runs.append(run, entries, within=connection)
 
     async def end(self, run: Run, rows: Sequence[StoredMessage], entries: Sequence[LogEntry]) -> None:
         """As `save`, and mark the run as ended."""
         async with self.store.writing() as connection:
+            await self._hold(run.id, connection)
             await self.store.messages.save(*rows, within=connection)
             await self.store.runs.append(run.id, entries, within=connection)
             await self.store.runs.end(run, within=connection)
+            if self._cluster is not None:
+                await self._cluster.notices.publish(RunSaved(run.id, ended=True), within=connection)
+
+    def tell_saved(self, run: str) -> None:
+        """Tell the other gateways that more of a run is stored."""
+        if self._cluster is not None:
+            self._cluster.notices.post(RunSaved(run))
+
+    async def _hold(self, run: str, within: Transaction) -> None:
+        if self._cluster is not None:
+            await self.store.runs.hold(run, self._cluster.gateway, within=within)
 
 
 class StoredApprovals:

@@ -41,6 +41,7 @@ from duologue.conversations.runs.recovery import interrupted
 from duologue.conversations.runs.repository import RunRepository, StoredApprovals
 from duologue.errors import Problem
 from duologue.values.conversations import (
+    Approval,
     Content,
     GenerationOptions,
     RowError,
@@ -148,6 +149,15 @@ class ActiveRun:
         """End at once, with this error."""
         self._driver.post(EndRequested("failed", row_error(problem.code, problem.message)))
 
+    def quicken(self) -> None:
+        """Somebody follows this run at another gateway, which reads what is stored."""
+        self._record.quicken()
+
+    @property
+    def lost(self) -> bool:
+        """Whether another gateway has ended this run."""
+        return self._record.lost
+
     def steer(self) -> None:
         """A message waits to steer this run."""
         self._driver.post(SteeringRequested())
@@ -155,6 +165,11 @@ class ActiveRun:
     def answer(self, id: str, reply: ApprovalReply, values: dict[str, object]) -> bool:
         """Answer a question; whether it was open in this run."""
         return self._approvals.answer(id, reply, values)
+
+    @property
+    def questions(self) -> tuple[Approval, ...]:
+        """The open questions of this run."""
+        return self._approvals.open
 
     def open_approvals(self, server: str, tool: str) -> list[str]:
         """The ids of the open questions whether this tool may run; "*" for every tool of the server."""
@@ -232,6 +247,8 @@ class ActiveRun:
         if row.tool_calls:
             # A tool may have effects, so what led to them is stored first.
             await self._record.flush()
+        if self._record.lost:
+            return None
         return TurnResult(row.tool_calls, steering=await self._is_steered())
 
     def cancel_turn(self) -> None:

@@ -6,7 +6,7 @@ Owns the rule that a conversation has one run at a time. A run belongs to the se
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Literal, Self
 
@@ -22,20 +22,28 @@ from duologue.conversations.history.title_rules import first_words
 from duologue.conversations.runs.autosave import INTERVAL, RETRY
 from duologue.conversations.runs.chosen_model import chosen_model
 from duologue.conversations.runs.commands import (
-    CommandContent,
-    FileContent,
     NewMessage,
     RunCommand,
     Send,
     new_message,
 )
-from duologue.conversations.runs.event_log import RunLog
-from duologue.conversations.runs.pending_messages import check_room, first_queued
+from duologue.conversations.runs.conversation_lock import ConversationLock
+from duologue.conversations.runs.elsewhere import RunsElsewhere
+from duologue.conversations.runs.owned_runs import OwnedRuns, pass_on
 from duologue.conversations.runs.plan import plan_run
-from duologue.conversations.runs.recovery import recover
+from duologue.conversations.runs.recovery import end_abandoned, recover
 from duologue.conversations.runs.repository import RunRepository, find_approval
 from duologue.conversations.runs.run import ActiveRun
-from duologue.errors import AccessRevoked, BadRequest, Busy, NotFound, Problem, Unavailable
+from duologue.conversations.runs.run_lookup import RunLookup
+from duologue.conversations.runs.sent_messages import (
+    check_content,
+    check_room,
+    first_queued,
+    stored_content,
+)
+from duologue.errors import AccessRevoked, Busy, NotFound, Problem, Unavailable
+from duologue.store.cluster.cluster_link import ClusterLink, alone
+from duologue.store.cluster.run_claims import RunTaken
 from duologue.values.conversations import (
     Content,
     Conversation,
@@ -45,7 +53,7 @@ from duologue.values.conversations import (
 )
 from duologue.values.model_choice import ModelChoice
 from duologue.values.requests import ModelCard
-from duologue.values.runs import ListChanged, ListRun, Logged, Run, RunDone
+from duologue.values.runs import ListChanged, ListRun, Logged, Outcome, Run
 
 if TYPE_CHECKING:
     from duologue.store.approvals import StoredApproval
@@ -55,17 +63,6 @@ log = logging.getLogger(__name__)
 
 STOPPING_S = 5.0
 """Seconds that a stop, and the shutdown of the server, wait for a run to be stored."""
-
-
-class _ConversationLock:
-    """One run's claim to a conversation. Taken before anything is awaited, so two requests cannot both start a run."""
-
-    def __init__(self, run_id: str) -> None:
-        self.run_id = run_id
-        self.started = anyio.Event()
-        """Set when `run` is there, or will never be."""
-        self.released = anyio.Event()
-        self.run: ActiveRun | None = None
 
 
 class RunService:
@@ -78,17 +75,22 @@ class RunService:
         dependencies: RunDependencies,
         settings: RunSettings,
         *,
+        cluster: ClusterLink | None = None,
         interval: float = INTERVAL,
         retry: float = RETRY,
     ) -> None:
+        """`cluster`: what is known of other gateways over the same database."""
         self._stores = stores
+        self._cluster = cluster or alone()
+        self._elsewhere = RunsElsewhere(stores, self._cluster)
         self._dependencies = dependencies
         self._settings = settings
         self._interval = interval
         self._retry = retry
         self._tasks: anyio.abc.TaskGroup | None = None
-        self._locks: dict[str, _ConversationLock] = {}
+        self._locks: dict[str, ConversationLock] = {}
         self._runs: dict[str, ActiveRun] = {}
+        self.lookup = RunLookup(stores, self._runs)
         self._closing = False
 
     @asynccontextmanager
@@ -97,6 +99,8 @@ class RunService:
         await self.recover()
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
+            OwnedRuns(self._stores, self._cluster, self._runs, tasks)
+            tasks.start_soon(self._end_abandoned_runs)
             try:
                 yield self
             finally:
@@ -106,8 +110,21 @@ class RunService:
 
     async def recover(self) -> None:
         """End the runs that the last process left unfinished. Called before any run starts."""
-        for user, run in await recover(self._stores.durable, self._dependencies.now()):
-            await self._stores.durable.pending.change_all(run.conversation, "hold")
+        for user, run in await recover(self._stores.durable, self._dependencies.now(), self._cluster):
+            self._publish_end(user, run)
+
+    async def _end_abandoned_runs(self) -> None:
+        """End the runs of other gateways that die, each time this one has looked who lives."""
+        while self._cluster.shared:
+            await self._cluster.looked.wait()
+            try:
+                await self._end_abandoned()
+            except Problem as problem:
+                log.warning("runs of other gateways were not looked at: %s", problem.message)
+
+    async def _end_abandoned(self) -> None:
+        for user, run in await end_abandoned(self._stores.durable, self._dependencies.now(), self._cluster):
+            log.warning("run %s was interrupted: its gateway is gone", run.id)
             self._publish_end(user, run)
 
     async def close(self) -> None:
@@ -121,18 +138,6 @@ class RunService:
 
     # ---- starting
 
-    async def find(self, user: str, conversation: str, run: str, message: str = "") -> Run | None:
-        """The run that a command started earlier in this conversation: by the run's id, or by the id of the message, which may
-        have been pending and then sent under another run's id. Raises BadRequest when the run belongs elsewhere."""
-        known = await self._find(user, run)
-        if known is None:
-            return await self._find_by_message(user, conversation, message) if message else None
-        if known.conversation != conversation:
-            raise BadRequest(
-                "A run with this id exists already. Choose another id.", code="id_taken", param="run"
-            )
-        return known
-
     async def start(self, user: str, conversation: str, command: RunCommand) -> Run | PendingMessage:
         """Start a run, or return the one that this command started. A message sent during a reply becomes pending instead,
         if its `busy` allows it. A command whose run has ended is to be looked up with `find` first.
@@ -145,10 +150,25 @@ class RunService:
                 if lock.run is not None:
                     return lock.run.view
             elif lock.run is not None and lock.run.over:
-                await self._wait_for_release(lock)
+                await lock.wait_for_release(STOPPING_S)
             else:
                 return await self._start_while_busy(user, stored, lock, command)
+        other = await self._running_elsewhere(user, stored)
+        if other is not None:
+            return (
+                other
+                if other.id == command.run
+                else await self._start_while_busy(user, stored, other, command)
+            )
         return await self._begin(user, stored, command)
+
+    async def _running_elsewhere(self, user: str, conversation: Conversation) -> Run | None:
+        """The run that another gateway writes in this conversation, after those were ended whose gateway is gone."""
+        other = await self._elsewhere.running(user, conversation.running)
+        if other is None or other.id in self._runs:
+            return None
+        await self._end_abandoned()
+        return await self._elsewhere.running(user, other.id)
 
     async def _begin(
         self,
@@ -160,13 +180,19 @@ class RunService:
         """Lock the conversation and start the run. `content`: the user's message, if it is stored already."""
         if self._closing or self._tasks is None:
             raise Unavailable("The server is shutting down. Try again in a moment.", code="server_stopping")
-        lock = self._locks[conversation.id] = _ConversationLock(command.run)
+        lock = self._locks[conversation.id] = ConversationLock(command.run)
         try:
             # Checked under the lock: the same command, sent twice, may have started and ended the run just now.
-            if (known := await self._find(user, command.run)) is not None:
+            if (known := await self.lookup.known(user, command.run)) is not None:
                 self._release(conversation.id, lock)
                 return known
             run = await self._start_run(user, conversation, command, lock, content)
+        except RunTaken:
+            # Another gateway was faster; with this very command, if the client sent it to both.
+            self._release(conversation.id, lock)
+            if (known := await self.lookup.known(user, command.run)) is None:
+                raise
+            return known
         except BaseException:
             self._release(conversation.id, lock)
             raise
@@ -177,7 +203,7 @@ class RunService:
         user: str,
         conversation: Conversation,
         command: RunCommand,
-        lock: _ConversationLock,
+        lock: ConversationLock,
         content: tuple[Content, ...] | None,
     ) -> ActiveRun:
         store = self._stores.of(conversation.id)
@@ -187,16 +213,19 @@ class RunService:
         options = msgspec.structs.replace(options, model=card.name)
         message = new_message(command)
         if content is None:
-            content = await self._content(user, conversation.id, message.content if message else (), card)
+            content = await stored_content(
+                self._dependencies, user, conversation.id, message.content if message else (), card
+            )
         if message is not None:
-            self._check(conversation.id, content, card)
+            check_content(self._dependencies, conversation.id, content, card)
         rows = () if isinstance(command, Send) else await store.messages.all(conversation.id)
         plan = plan_run(
             command, conversation, rows, card=card, content=content, new_id=self._dependencies.new_id
         )
         view = Run(command.run, conversation.id, self._dependencies.now())
         title = "" if conversation.title or message is None else first_words(content)
-        repository = RunRepository(store)
+        is_durable = store is self._stores.durable
+        repository = RunRepository(store, self._cluster if is_durable else None)
         # A run that is in the store must also run, even if the client disconnects at this moment.
         with anyio.CancelScope(shield=True):
             added = await repository.begin(
@@ -228,7 +257,7 @@ class RunService:
         self._dependencies.publish(user, ListChanged(conversation.id))
         return run
 
-    async def _supervise(self, lock: _ConversationLock, run: ActiveRun) -> None:
+    async def _supervise(self, lock: ConversationLock, run: ActiveRun) -> None:
         """The task of one run: run it, release its conversation, send what is pending."""
         try:
             with self._dependencies.watched(run.user, lambda: run.fail(AccessRevoked())):
@@ -236,6 +265,9 @@ class RunService:
         finally:
             del self._runs[run.view.id]
             self._release(run.view.conversation, lock)
+        if run.lost:
+            # The gateway that has ended it has also told everybody.
+            return
         try:
             await self._after_end(run.user, run.view)
         except Problem as problem:
@@ -243,7 +275,7 @@ class RunService:
         except Exception:
             log.exception("the end of run %s broke", run.view.id)
 
-    def _release(self, conversation: str, lock: _ConversationLock) -> None:
+    def _release(self, conversation: str, lock: ConversationLock) -> None:
         if self._locks.get(conversation) is lock:
             del self._locks[conversation]
         lock.started.set()
@@ -272,11 +304,14 @@ class RunService:
             stored = await store.conversations.get(user, conversation)
         except NotFound:
             return
-        if conversation in self._locks:
+        if conversation in self._locks or await self._running_elsewhere(user, stored) is not None:
             return
         command = Send(self._dependencies.new_id(), NewMessage(first.id, ()), options=first.options)
         try:
             await self._begin(user, stored, command, first.content)
+        except RunTaken:
+            # It is sent when that run ends.
+            return
         except Problem:
             await store.pending.change_all(conversation, "hold")
             self._dependencies.publish(user, ListChanged(conversation))
@@ -291,9 +326,11 @@ class RunService:
 
     async def stop(self, user: str, run: str) -> Run:
         """Stop a run. When this returns, it has ended with its text stored. No effect on one that has ended."""
-        active = self._active(user, run)
+        active = self.lookup.active(user, run)
         if active is None:
-            return await self.get(user, run)
+            view = await self.lookup.get(user, run)
+            is_elsewhere = await self._elsewhere.running(user, run) is not None
+            return await self._elsewhere.stop(user, view) if is_elsewhere else view
         active.stop()
         with anyio.move_on_after(STOPPING_S):
             await active.ended.wait()
@@ -307,15 +344,31 @@ class RunService:
     async def steer(self, user: str, run: str, message: PendingMessage) -> PendingMessage:
         """Add a message to a run at its next step. Idempotent by the message's id. Raises NotFound, and
         Busy(code="run_ended") for a run that has ended: the message must be sent instead."""
-        active = self._active(user, run)
-        view = active.view if active is not None else await self.get(user, run)
-        if await self._is_sent(view.conversation, message.id):
+        active = self.lookup.active(user, run)
+        view = active.view if active is not None else await self.lookup.get(user, run)
+        if await self.lookup.is_sent(view.conversation, message.id):
             return msgspec.structs.replace(message, how="steer")
-        if active is None or active.over:
+        run_here = active if active is not None and not active.over else None
+        target = run_here or await self._elsewhere.running(user, run)
+        if target is None or (active is not None and run_here is None):
             raise Busy(
                 "This reply has ended. Send the message instead.", code="run_ended", status=409, param="run"
             )
-        return await self._add_pending(user, active, msgspec.structs.replace(message, how="steer"))
+        return await self._add_pending(user, target, msgspec.structs.replace(message, how="steer"))
+
+    async def pending_changed(self, user: str, message: PendingMessage, *, is_queued: bool) -> None:
+        """A pending message was changed: steer the run that is under way, or, if it was queued just now and none is, send it."""
+        run = self.live(message.conversation)
+        if run is not None:
+            if message.how == "steer":
+                run.steer()
+            return
+        stored = await self._stores.of(message.conversation).conversations.get(user, message.conversation)
+        other = await self._running_elsewhere(user, stored)
+        if other is not None and message.how == "steer":
+            self._elsewhere.steer(other.id)
+        elif other is None and is_queued:
+            await self.send_pending(user, message.conversation)
 
     async def answer(
         self, user: str, id: str, reply: ApprovalReply, values: dict[str, object] | None = None
@@ -331,43 +384,25 @@ class RunService:
         stored = await store.approvals.answer(id, reply, values)
         if stored.decision != reply:
             return stored
-        covered = []
-        run = self._runs.get(approval.run)
         if reply in ("tool", "server"):
             tool = approval.tool if reply == "tool" else "*"
             await self._stores.durable.approvals.allow(user, approval.server, tool)
-            covered = run.open_approvals(approval.server, tool) if run is not None else []
-        if run is not None:
-            run.answer(id, reply, values or {})
-            for other in covered:
-                if other != id:
-                    await store.approvals.answer(other, "once")
-                    run.answer(other, "once", {})
+        if (run := self._runs.get(approval.run)) is not None:
+            await pass_on(store, run, stored)
+        else:
+            self._elsewhere.answered(approval.run, id)
         return stored
 
-    async def get(self, user: str, run: str) -> Run:
-        """A run as it is now. Raises NotFound."""
-        if (known := await self._find(user, run)) is None:
-            raise NotFound("There is no such run.")
-        return known
-
     async def viewer(self, user: str, run: str, after: int = 0) -> AsyncIterator[Logged]:
-        """The events of a run beyond number `after`, to its end: from memory while it runs, else from the store. Raises
+        """The events of a run beyond number `after`, to its end: from memory while it runs here, else from the store. Raises
         NotFound before the first event."""
-        active = self._active(user, run)
+        active = self.lookup.active(user, run)
         if active is not None:
             async for logged in active.viewer(after):
                 yield logged
             return
-        store, view = await self._stores.find_run(user, run)
-        last = after
-        for logged in RunLog(await store.runs.log(run, after)).after(after):
-            last = logged.seq
+        async for logged in self._elsewhere.viewer(user, run, after):
             yield logged
-            if isinstance(logged.event, RunDone):
-                return
-        # The log was deleted by retention, or has no end; the run itself is still stored.
-        yield Logged(last + 1, RunDone(view.outcome or "interrupted", view.error, view.turns))
 
     def live(self, conversation: str) -> ActiveRun | None:
         """The active run of a conversation."""
@@ -379,49 +414,10 @@ class RunService:
         run = self.live(conversation)
         return {row.id: row for row in run.rows} if run is not None else {}
 
-    # ---- lookups
-
-    def _active(self, user: str, run: str) -> ActiveRun | None:
-        active = self._runs.get(run)
-        return active if active is not None and active.user == user else None
-
-    async def _find(self, user: str, run: str) -> Run | None:
-        active = self._active(user, run)
-        if active is not None:
-            return active.view
-        try:
-            return (await self._stores.find_run(user, run))[1]
-        except NotFound:
-            return None
-
-    async def _find_by_message(self, user: str, conversation: str, message: str) -> Run | None:
-        try:
-            row = await self._stores.of(conversation).messages.get(conversation, message)
-        except NotFound:
-            return None
-        return await self._find(user, row.run) if row.run else None
-
-    async def _is_sent(self, conversation: str, message: str) -> bool:
-        try:
-            await self._stores.of(conversation).messages.get(conversation, message)
-        except NotFound:
-            return False
-        return True
-
     # ---- a busy conversation
 
-    async def _wait_for_release(self, lock: _ConversationLock) -> None:
-        """A run whose end was published releases its conversation soon. Raises Unavailable while it cannot be stored."""
-        with anyio.move_on_after(STOPPING_S):
-            await lock.released.wait()
-        if not lock.released.is_set():
-            raise Unavailable(
-                "The last reply could not be saved yet; the server keeps trying. Send this again in a moment.",
-                code="storage_unavailable",
-            )
-
     async def _start_while_busy(
-        self, user: str, conversation: Conversation, lock: _ConversationLock, command: RunCommand
+        self, user: str, conversation: Conversation, busy: ConversationLock | Run, command: RunCommand
     ) -> Run | PendingMessage:
         if not isinstance(command, Send) or command.busy == "refuse":
             raise Busy(
@@ -429,72 +425,68 @@ class RunService:
                 code="run_in_progress",
                 status=409,
             )
-        await lock.started.wait()
-        if lock.run is None:
+        if isinstance(busy, Run):
+            run: ActiveRun | Run | None = busy
+        else:
+            await busy.started.wait()
+            run = busy.run
+        if run is None:
             return await self.start(user, conversation.id, command)
         try:
             row = await self._stores.of(conversation.id).messages.get(conversation.id, command.message.id)
         except NotFound:
-            return await self._queue(user, conversation, lock.run, command)
+            return await self._queue(user, conversation, run, command)
         # Sent before, and taken by a run since.
-        return await self.get(user, row.run)
+        return await self.lookup.get(user, row.run)
 
     async def _queue(
-        self, user: str, conversation: Conversation, run: ActiveRun, command: Send
+        self, user: str, conversation: Conversation, run: ActiveRun | Run, command: Send
     ) -> PendingMessage:
         defaults = await self._dependencies.defaults(user)
         _, card = await self._model(user, conversation, command.options, defaults)
-        content = await self._content(user, conversation.id, command.message.content, card)
-        self._check(conversation.id, content, card)
+        content = await stored_content(
+            self._dependencies, user, conversation.id, command.message.content, card
+        )
+        check_content(self._dependencies, conversation.id, content, card)
         how: Literal["queue", "steer"] = "steer" if command.busy == "steer" else "queue"
         message = PendingMessage(command.message.id, conversation.id, content, how, command.options)
         return await self._add_pending(user, run, message)
 
-    async def _add_pending(self, user: str, run: ActiveRun, message: PendingMessage) -> PendingMessage:
+    async def _add_pending(self, user: str, run: ActiveRun | Run, message: PendingMessage) -> PendingMessage:
         """Store a message until the run takes it or has ended."""
         store = self._stores.of(message.conversation)
         await check_room(store, message, self._settings.pending)
         message = await store.pending.add(user, message)
         self._dependencies.publish(user, ListChanged(message.conversation))
-        if message.how == "steer":
-            run.steer()
+        outcome = (
+            await self._outcome_elsewhere(user, run, message)
+            if isinstance(run, Run)
+            else await self._outcome_here(run, message)
+        )
         # The run may have ended during the writes above, and then nobody else would send the message.
-        if run.over and (lock := self._locks.get(message.conversation)) is not None:
-            await self._wait_for_release(lock)
-        if not run.over:
+        if outcome is None:
             return message
-        if run.view.outcome != "done":
+        if outcome != "done":
             await store.pending.change_all(message.conversation, "hold", only="queue")
         elif message.conversation not in self._locks:
             await self.send_pending(user, message.conversation)
         return message
+
+    async def _outcome_here(self, run: ActiveRun, message: PendingMessage) -> Outcome | None:
+        """Tell a run of the message that was stored; the run's outcome if it has ended."""
+        if message.how == "steer":
+            run.steer()
+        if run.over and (lock := self._locks.get(message.conversation)) is not None:
+            await lock.wait_for_release(STOPPING_S)
+        return (run.view.outcome or "failed") if run.over else None
+
+    async def _outcome_elsewhere(self, user: str, run: Run, message: PendingMessage) -> Outcome | None:
+        if message.how == "steer":
+            self._elsewhere.steer(run.id)
+        return (await self.lookup.get(user, run.id)).outcome
 
     async def _model(
         self, user: str, conversation: Conversation, options: GenerationOptions, defaults: GenerationOptions
     ) -> tuple[ModelChoice, ModelCard]:
         own = options.model or conversation.options.model
         return await chosen_model(self._dependencies, user, own, defaults.model)
-
-    # ---- content
-
-    async def _content(
-        self, user: str, conversation: str, parts: Sequence[CommandContent], card: ModelCard
-    ) -> tuple[Content, ...]:
-        """The sent content as it is stored: files are converted for the model."""
-        attachments = self._dependencies.attachments(conversation)
-        content: list[Content] = []
-        for part in parts:
-            if isinstance(part, FileContent):
-                content.append(
-                    await attachments.content(
-                        user, part.blob, name=part.name, mime=part.mime, given=part.given, card=card
-                    )
-                )
-            else:
-                content.append(part)
-        return tuple(content)
-
-    def _check(self, conversation: str, content: tuple[Content, ...], card: ModelCard) -> None:
-        if not any(getattr(part, "text", "x").strip() or getattr(part, "blob", "") for part in content):
-            raise BadRequest("The message is empty. Write something, or add a file.", param="message")
-        self._dependencies.attachments(conversation).check(content, card)

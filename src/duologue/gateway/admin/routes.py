@@ -25,7 +25,7 @@ def router(pools: Sequence[Pool], history: MetricsHistory, now: Callable[[], flo
         """Samples of five seconds, the oldest first. Spreads are in milliseconds, null if nothing was measured."""
         return {"now": now(), "step": int(STEP), "samples": to_builtins(history.since(since))}
 
-    @routes.post("/workers/{name}/restart", summary="Restart a worker", status_code=202)
+    @routes.post("/workers/{name:path}/restart", summary="Restart a worker", status_code=202)
     async def restart(name: str) -> dict[str, str]:
         """Ends its process and starts it again at once. Its running replies end with `worker_restarted`; waiting requests keep
         their place."""

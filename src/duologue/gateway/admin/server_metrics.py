@@ -22,7 +22,7 @@ from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.threads import ThreadLane, in_thread
 from duologue.values.requests import ModelCard
 
-STATES = ("ready", "loading", "offline", "stopping", "failed")
+STATES = ("ready", "loading", "offline", "stopping", "failed", "unreachable")
 """The states of a worker; each has a series for every model, so that an alert sees a zero where there is none."""
 
 SCRAPES = 16

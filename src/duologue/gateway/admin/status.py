@@ -27,7 +27,8 @@ from duologue.models.recommended import TITLES
 from duologue.supervisor.link import GatewayRestarts
 from duologue.values.requests import ModelCard
 
-STATES = ("ready", "loading", "offline", "stopping", "failed")
+UNREACHABLE = "unreachable"
+STATES = ("ready", "loading", UNREACHABLE, "offline", "stopping", "failed")
 """The states of a worker, the best first."""
 DUPLEX = frozenset({"omni_duplex", "audio_duplex"})
 """The kinds of work that are duplex sessions."""
@@ -246,7 +247,7 @@ def card_state(pool: Pool, card: ModelCard) -> dict[str, Any]:
     best = min(views, key=lambda view: STATES.index(view.state), default=None)
     if best is None:
         return {"state": "offline", "detail": "", "progress": None}
-    state = "offline" if best.state == "stopping" else best.state
+    state = "offline" if best.state in ("stopping", UNREACHABLE) else best.state
     return {"state": state, "detail": best.detail, "progress": best.progress}
 
 
@@ -264,7 +265,7 @@ def overview(pool: Pool, seats: Pool | None = None, gateway: GatewayRestarts | N
         "duplex_workers": sum(status in (IN_DUPLEX, PAUSED) for status in statuses),
         "loading_workers": statuses.count("loading"),
         "error_workers": statuses.count("error"),
-        "offline_workers": statuses.count("offline") + statuses.count("stopping"),
+        "offline_workers": sum(statuses.count(status) for status in ("offline", "stopping", UNREACHABLE)),
         "slots_total": sum(queue.slots(view.worker) for view in views),
         "slots_busy": sum(queue.busy(view.worker) for view in views),
         "seats_total": 0 if seats is None else sum(seats.scheduler.slots(name) for name in seats.workers),
@@ -364,7 +365,11 @@ def worker_row(pool: Pool, view: WorkerStatus) -> dict[str, Any]:
             status = PAUSED if all(pool.is_paused(task.ticket) for task in duplex) else IN_DUPLEX
     return {
         "worker_id": view.worker,
-        "host": "127.0.0.1",
+        "host": view.machine or "127.0.0.1",
+        "machine": view.machine,
+        "unreachable_s": None
+        if view.unreachable_since is None
+        else round(pool.now() - view.unreachable_since, 1),
         "port": view.port,
         "process": view.process,
         "gpu_id": view.gpu,

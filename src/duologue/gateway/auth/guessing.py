@@ -13,13 +13,15 @@ from collections.abc import Callable
 import anyio
 
 from duologue.errors import Busy, Problem, Unauthorized
-from duologue.gateway.auth.rate_limit import GuessLimit
+from duologue.gateway.auth.rate_limit import Guess, GuessLimit, TokenBucket, guess_of
 from duologue.gateway.middleware.address_group import address_group
 
 PAUSE = 1.0
 """Seconds before a refusal beyond the rate."""
 MOST_PAUSED = 256
 """Refusals that wait at a time; further ones are sent at once."""
+TOLD, TOLD_S = 200, 0.02
+"""Wrong keys of which the others are told: so many at once, then one in so many seconds. More come from many addresses at once only."""
 LOGGED_SECONDS = 60.0
 """At most one line is logged in so many seconds."""
 
@@ -35,10 +37,20 @@ class GuessGuard:
         self._pause = pause
         self._paused = 0
         self._logged_at = float("-inf")
+        self._telling = TokenBucket(TOLD, TOLD_S, clock())
+        self.tell: Callable[[Guess], None] | None = None
+        """Tells the other gateways of a wrong key, where there are any: their limits count it too."""
+
+    def heard(self, guess: Guess) -> None:
+        """A wrong key came to another gateway."""
+        self._limit.guessed(guess, self._clock())
 
     async def refusal(self, address: str, key: str, *, param: str | None = None) -> Problem:
         """The problem for a wrong key from this address: Unauthorized, and Busy (`rate_limited`) beyond the rate."""
-        wait = self._limit.wrong(address, key, self._clock())
+        guess, now = guess_of(address, key), self._clock()
+        wait = self._limit.guessed(guess, now)
+        if self.tell is not None and wait == 0 and self._telling.take(now) == 0:
+            self.tell(guess)
         if wait == 0:
             return Unauthorized("The key is wrong.", param=param)
         if self._clock() - self._logged_at >= LOGGED_SECONDS:

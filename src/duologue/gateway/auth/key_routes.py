@@ -26,12 +26,15 @@ LATEST = 2**53
 
 
 class NewKeyBody(BaseModel):
-    """The user of a new key, who is created if necessary; `role` admin promotes an existing user."""
+    """The user of a new key, who is created if necessary; `role` admin promotes an existing user, and a worker has a user of its own."""
 
     model_config = ConfigDict(extra="forbid")
 
     name: str = Field(description="The user's name, 1 to 64 characters.")
-    role: Literal["user", "admin"] = Field(default="user", description="The role of a new user.")
+    role: Literal["user", "admin", "worker"] = Field(
+        default="user",
+        description="The role of a new user; with a key of a `worker`, workers on other machines join, and nothing else can be done.",
+    )
     label: str = Field(default="", max_length=200, description="What the key is for, such as laptop.")
     expires: int = Field(
         default=0, ge=0, le=LATEST, description="When the key ends, in ms since 1970; 0: never."
@@ -106,6 +109,7 @@ def router(keys: Keys, defaults: AppliedLimits = UNLIMITED) -> APIRouter:
         new = await _users(keys).add_key(
             body.name,
             admin=body.role == "admin",
+            worker=body.role == "worker",
             label=body.label,
             expires=body.expires,
             of_settings=keys.of_settings,

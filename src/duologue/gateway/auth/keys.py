@@ -33,7 +33,16 @@ HOW_TO_MAKE_A_KEY = (
 )
 SHORTEST_KEY = 20
 """Characters of a key in the settings that nobody guesses."""
+WORKER = "worker"
+"""The role of keys with which workers on other machines join."""
+PLACE = "place "
+"""How the users of keys begin that open `/join` for a place on a cluster."""
+ONLY_JOINS = (
+    "This is the key of a worker on another machine, with which it joins, and nothing else can be done. For people and programs make a key "
+    "of their own: `duologue key add NAME`."
+)
 FRESH_SECONDS = 0.9
+LOOK_SECONDS = 0.2
 """The maximum age of the register: keys that the command adds or revokes take effect within a second."""
 NOTED_SECONDS = 60
 """How often the last uses of keys are written to the database."""
@@ -85,9 +94,13 @@ class Keys:
         self._read_at = 0.0
         self._changed = False
         self._reading: anyio.Event | None = None
+        self.is_shared = False
+        """Whether other gateways store keys and logins in the same database."""
         self._used: dict[str, int] = {}
         self._seen: dict[bytes, Seen] = {}
         self._noted_at = float("-inf")
+        self.place_of: Callable[[str], str | None] = lambda key: None
+        """The place on a cluster that a key opens `/join` for; such keys are in no database, and end with their place."""
 
     @property
     def required(self) -> bool:
@@ -145,11 +158,27 @@ class Keys:
             if self._clock() - self._noted_at >= NOTED_SECONDS:
                 await self.note_used()
 
+    async def look_again(self) -> bool:
+        """For a key or a login that is not known: another gateway may have stored it a moment ago. Whether the register is as of now; the
+        unknown ones wait for one read together, a few times a second at most."""
+        if not self.is_shared or self._users is None:
+            return False
+        arrived = self._clock()
+        if (early := LOOK_SECONDS - (arrived - self._read_at)) > 0:
+            await anyio.sleep(early)
+        while self._read_at < arrived:
+            # A read that began before may have missed it.
+            self._changed = self._changed or self._reading is None
+            await self.refresh()
+        return True
+
     def _is_old(self) -> bool:
         return self._changed or self._clock() - self._read_at >= FRESH_SECONDS
 
     def user(self, candidate: str, now: int = 0) -> User | None:
         """The user of a key; None for a wrong one and one that has expired. `now` (ms) is recorded as its last use; 0: not recorded."""
+        if (place := self.place_of(candidate)) is not None:
+            return User(PLACE + place, WORKER, place, PLACE + place)
         if self._digest is not None and hmac.compare_digest(self._hash(candidate), self._digest):
             local = self.account(LOCAL.id)
             return local and local._replace(key=caller.KEY_OF_SETTINGS)
@@ -197,6 +226,8 @@ class Keys:
 
     def accepts(self, user: str, key: str) -> bool:
         """Whether work that this user began with the key of this id may go on; "" is a login, or a server without keys."""
+        if user.startswith(PLACE):
+            return True  # whoever made the place ends what its key began
         if self.required and self.role(user) is None:
             return False
         if not self.required or key in ("", caller.KEY_OF_SETTINGS):

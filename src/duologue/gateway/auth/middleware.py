@@ -26,6 +26,8 @@ from duologue.gateway.auth.guessing import GuessGuard
 from duologue.gateway.auth.keys import (
     HOW_TO_MAKE_A_KEY,
     LOCAL,
+    ONLY_JOINS,
+    WORKER,
     Keys,
     User,
     read_key,
@@ -42,6 +44,9 @@ URL protects that route."""
 LOGIN_PATH = "/api/session"
 SUBPROTOCOL = "duologue"
 KEY_SUBPROTOCOL = "duologue.key."
+JOIN_PREFIX = "/join/"
+"""What only workers on other machines ask for, and all that they may."""
+NEEDS_WORKER_KEY = "Only a worker on another machine joins here, with a key of the role worker. Make one: `duologue key add NAME --role worker`."
 HOW_TO_SEND = "Send it as `Authorization: Bearer KEY`, or log in on the page."
 REVOKED = 1008
 """The WebSocket close code for a policy violation."""
@@ -158,8 +163,13 @@ class Authentication:
             send = _choosing_subprotocol(scope, send)
         await self._keys.refresh()
         user = self._user(scope, keys)
+        if user is None and (keys or read_cookie(scope, self._cookie)) and await self._keys.look_again():
+            user = self._user(scope, keys)
         if user is None and not self._is_open(scope):
             await self._reject(scope, receive, send, keys)
+            return
+        if user is not None and (refusal := misplaced(user.role, scope["path"])) is not None:
+            await refuse(scope, receive, send, refusal)
             return
         state = scope.setdefault("state", {})
         state["user"], state["role"], state["name"], key = user or User("", "")
@@ -180,7 +190,7 @@ class Authentication:
                 await send({"type": "websocket.close", "code": REVOKED, "reason": CLOSED})
 
     def _user(self, scope: Scope, keys: list[str]) -> User | None:
-        if not self._keys.required:
+        if not self._keys.required and not (keys and self._keys.place_of(keys[0])):
             return LOCAL
         if keys:  # a key takes precedence over a session, even a wrong key
             return self._keys.user(keys[0], self._now())
@@ -213,6 +223,15 @@ class Authentication:
             elif keys:
                 problem = Unauthorized(f"{refusal.message} {HOW_TO_SEND}")
         await refuse(scope, receive, send, problem)
+
+
+def misplaced(role: str, path: str) -> Forbidden | None:
+    """Why nobody of this role may ask for this path: workers join, and do nothing else; nobody else joins."""
+    if (role == WORKER) is path.startswith(JOIN_PREFIX):
+        return None
+    if role == WORKER:
+        return Forbidden(ONLY_JOINS, code="worker_key")
+    return Forbidden(NEEDS_WORKER_KEY, code="worker_key_needed")
 
 
 def _still_allowed(now: User | None, before: User) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict, deque
+from typing import NamedTuple
 
 from duologue.gateway.middleware.address_group import address_group
 
@@ -76,6 +77,14 @@ class GuessTable:
         return wait
 
 
+class Guess(NamedTuple):
+    """A wrong key: the group of its address, and digests of the key and of its beginning."""
+
+    group: str
+    key: bytes
+    prefix: bytes
+
+
 class GuessLimit:
     """Both tables. Only digests are kept: what is wrong here may be right elsewhere."""
 
@@ -85,12 +94,20 @@ class GuessLimit:
 
     def wrong(self, address: str, key: str, now: float) -> float:
         """A wrong key came from this address: 0 if that is within the rate, else the seconds until it may try again."""
-        guess = _digest(key)
-        by_address = self._addresses.guessed(address_group(address).encode(), guess, now)
+        return self.guessed(guess_of(address, key), now)
+
+    def guessed(self, guess: Guess, now: float) -> float:
+        """As `wrong`, of a guess that may have come to another gateway."""
+        by_address = self._addresses.guessed(guess.group.encode(), guess.key, now)
         if by_address > 0:
             # Guesses that are refused anyway do not use up what others may still try.
             return by_address
-        return self._prefixes.guessed(_digest(key[:PREFIX]), guess, now)
+        return self._prefixes.guessed(guess.prefix, guess.key, now)
+
+
+def guess_of(address: str, key: str) -> Guess:
+    """A wrong key from an address."""
+    return Guess(address_group(address), _digest(key), _digest(key[:PREFIX]))
 
 
 def _digest(text: str) -> bytes:

@@ -16,8 +16,9 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from starlette.requests import ClientDisconnect
 
-from duologue.errors import BadRequest, Unavailable
+from duologue.errors import BadRequest, Forbidden, Unavailable
 from duologue.gateway.auth.guessing import GuessGuard
+from duologue.gateway.auth.keys import ONLY_JOINS, WORKER
 from duologue.gateway.auth.user_agents import described_agent
 from duologue.gateway.middleware.address_group import address_group
 from duologue.gateway.middleware.proxy import base_of
@@ -111,8 +112,12 @@ def router(
         except ClientDisconnect:
             raise BadRequest("The request ended before its body was complete.") from None
         user = keys.user(key, now())
+        if user is None and await keys.look_again():
+            user = keys.user(key, now())
         if user is None:
             raise await guard.refusal(request.client.host if request.client else "", key, param="key")
+        if user.role == WORKER:
+            raise Forbidden(ONLY_JOINS, code="worker_key")
         token = await logins.open(
             user.id,
             now(),

@@ -44,7 +44,7 @@ def router(life: LifeService) -> APIRouter:
         record(request, "server.resume", "server")
         return life.view()
 
-    @routes.post("/workers/{name}/drain", summary="Drain a worker", status_code=202)
+    @routes.post("/workers/{name:path}/drain", summary="Drain a worker", status_code=202)
     async def drain_worker(name: str, request: Request) -> dict[str, Any]:
         """Nothing new begins on this worker; what runs on it goes on. The other workers of its model take over; without one, its
         requests are refused."""
@@ -52,7 +52,7 @@ def router(life: LifeService) -> APIRouter:
         record(request, "worker.drain", name)
         return life.view()
 
-    @routes.delete("/workers/{name}/drain", summary="Let a drained worker work again")
+    @routes.delete("/workers/{name:path}/drain", summary="Let a drained worker work again")
     async def undo_worker(name: str, request: Request) -> dict[str, Any]:
         """Ends the drain of a worker. 409 `worker_retiring` for one that is being unloaded."""
         life.pool_of(name).resume(name)

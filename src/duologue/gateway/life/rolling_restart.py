@@ -90,7 +90,10 @@ class RollingRestart:
         if pool is None:
             return  # it was unloaded meanwhile
         status = pool.workers[name]
-        stays = bool(status.upstream) or pool is not self._pools[0] or status.state != "ready"
+        # Nobody here can start another worker on the machine of one that has joined.
+        stays = (
+            bool(status.upstream or status.joined) or pool is not self._pools[0] or status.state != "ready"
+        )
         way, reason = choose_way(await self._memory(status), stays=stays)
         if pool.workers.get(name) is not status:
             return

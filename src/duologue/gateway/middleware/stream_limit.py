@@ -17,6 +17,9 @@ from duologue.errors import Busy
 from duologue.http.error_responses import refuse
 from duologue.http.sse import STREAM_PLACE
 
+UNCOUNTED = "/join/"
+"""The sockets of workers on other machines, which have a limit of their own."""
+
 
 class StreamLimit:
     """Refuses a user's socket or event stream while `limit` of theirs are open."""
@@ -29,7 +32,7 @@ class StreamLimit:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             scope["state"][STREAM_PLACE] = partial(self._place, scope["state"]["user"])
-        if scope["type"] != "websocket":
+        if scope["type"] != "websocket" or scope["path"].startswith(UNCOUNTED):
             await self._app(scope, receive, send)
             return
         user = scope["state"]["user"]

@@ -85,7 +85,11 @@ class Roster(ABC):
         number = next(number for number in self._numbers if f"worker_{number}" not in self.workers)
         load_spec = msgspec.structs.replace(load_spec, worker=f"worker_{number}")
         for other in self._keepers.values():
-            if other.load_spec.model == load_spec.model and other.load_spec.engine == load_spec.engine:
+            if (
+                other.load_spec.model == load_spec.model
+                and other.load_spec.engine == load_spec.engine
+                and not other.status.joined
+            ):
                 load_spec = alike(load_spec, other.load_spec)
         # Ports of removed workers are used again; a worker that finds its port taken tries the next one.
         keeper = self._enrol(load_spec, self._port + number % process.PORTS_TRIED)
@@ -116,8 +120,14 @@ class Roster(ABC):
         return keeper.status
 
     async def remove(self, name: str, failure: Failed | None = None) -> None:
+        """As `drop`. Returns when the worker's process has ended. Raises KeyError."""
+        keeper = self.drop(name, failure)
+        if self._tasks is not None:
+            await keeper.wait_ended()
+
+    def drop(self, name: str, failure: Failed | None = None) -> Keeper:
         """Remove a worker: requests that wait for its model alone are refused, running ones end, both with `failure` or `model_unloaded`.
-        Returns when its process has ended. Raises KeyError."""
+        Its process ends soon. Raises KeyError."""
         status, keeper = self.workers.pop(name), self._keepers.pop(name)
         failure = failure or Failed("model_unloaded", _removed_message(status), 503)
         refused = self.scheduler.worker_removed(name, self._clock(), failure.message, failure.code)
@@ -125,8 +135,7 @@ class Roster(ABC):
         self.tuning.keep({status.queue for status in self.workers.values()})
         keeper.remove(failure)
         self._publish()
-        if self._tasks is not None:
-            await keeper.wait_ended()
+        return keeper
 
     def prefer(self, model: str) -> None:
         """Make a model the default, as long as it has a worker; otherwise, and with "", it is the first of the settings."""
@@ -217,6 +226,8 @@ class Roster(ABC):
         """Start another worker that loads the same as this one and stands for it: as much part of the settings, or loaded by a request.
         Returns when it is ready. Raises KeyError, and Unavailable when it failed; it is removed then."""
         old = self.workers[name]
+        if old.joined:
+            raise Unavailable(f"The worker {name} is on another machine. Start another one there.")
         new = self.add(self._keepers[name].load_spec)
         new.added, new.by_request, new.note = old.added, old.by_request, note
         try:
@@ -265,8 +276,8 @@ class Roster(ABC):
         return self._keepers[name].load_spec
 
     def load_specs(self) -> list[LoadSpec]:
-        """What each worker loads, the default model's first."""
-        return [self._keepers[name].load_spec for name in self.workers]
+        """What each worker loads whose files are this server's, the default model's first."""
+        return [self._keepers[name].load_spec for name, status in self.workers.items() if not status.joined]
 
     def _enrol(self, load_spec: LoadSpec, port: int) -> Keeper:
         """Take in a worker of this machine."""

@@ -14,7 +14,7 @@ holds the beginning of the conversation is preferred.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -260,6 +260,24 @@ class Scheduler:
         """What runs in a slot has written so many tokens. Without effect if the ticket does not hold it."""
         if (slot := self._workers.slot(worker, number, ticket)) is not None:
             slot.progress = slot.progress.reported(tokens, at)
+
+    # ---- other gateways
+
+    def charged(self, *, tells: bool) -> dict[tuple[str, int], dict[str, float]]:
+        """What shares were charged since this was last asked, by model and class: seconds that the other gateways are told. `tells`: whether there are any."""
+        told = {}
+        for model, queue in self._queues.items():
+            for place, line in enumerate(queue.lines):
+                if line.charged:
+                    told[model, place] = line.charged
+                line.charged = {} if tells else None
+        return told
+
+    def served_elsewhere(self, model: str, place: int, seconds: Mapping[str, float]) -> None:
+        """What shares were charged at another gateway, for a model and a class of theirs."""
+        if (queue := self._queues.get(model)) is not None and 0 <= place < len(queue.lines):
+            for share, amount in seconds.items():
+                queue.lines[place].served_elsewhere(share, amount)
 
     # ---- views
 

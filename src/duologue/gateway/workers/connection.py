@@ -59,7 +59,7 @@ class WorkerConnection:
 
     `on_lost` is called once, when the worker is lost and before its streams end: ending a stream releases its slot, and the
     scheduler must not grant that slot again. `on_elsewhere` hears which slots work for other gateways. `stall_limit`: seconds that an
-    engine may give no step while it has replies to write, None for ever.
+    engine may give no step while it has replies to write, None for ever; `largest`: bytes of the large messages that are on their way up.
     """
 
     def __init__(
@@ -69,6 +69,7 @@ class WorkerConnection:
         on_lost: Callable[[], None] = lambda: None,
         on_elsewhere: Callable[[tuple[int, ...]], None] = lambda slots: None,
         stall_limit: float | None = None,
+        largest: int = worker_protocol.MAX_MESSAGE,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._transport = transport
@@ -76,6 +77,7 @@ class WorkerConnection:
         self._on_lost = on_lost
         self._on_elsewhere = on_elsewhere
         self._stall_limit = stall_limit
+        self._largest = largest
         self._clock = clock
         self._last_step = float("-inf")
         self._streams: dict[int, Stream] = {}
@@ -247,7 +249,7 @@ class WorkerConnection:
         return verdict == "hung"
 
     async def _read(self, channel: FrameChannel, scope: anyio.CancelScope) -> None:
-        joiner = worker_protocol.FragmentJoiner()
+        joiner = worker_protocol.FragmentJoiner(self._largest)
         try:
             while True:
                 for message in worker_protocol.decode_up(await channel.receive()):
@@ -289,6 +291,8 @@ class WorkerConnection:
             case worker_protocol.Fragment():
                 if (frame := joiner.add(message)) is not None:
                     for inner in worker_protocol.decode_up(frame):
+                        if isinstance(inner, worker_protocol.Fragment):
+                            raise ValueError("a fragment within fragments")
                         self._handle(inner, joiner)
 
 

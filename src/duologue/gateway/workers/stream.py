@@ -28,6 +28,8 @@ SOUND_WAITING = 256
 """Messages that may wait for a socket before more microphone audio or frames are dropped: about five seconds of one call."""
 FRAMES_WAITING = 16
 """The same before frames are dropped, each of which may have megabytes."""
+WITHOUT_CREDIT = 16
+"""Events that may come without credit: those that end a lease."""
 SOUND = MicrophoneAudio | CallChunk | CallFrame
 
 Item = Event | CallEvent
@@ -158,7 +160,12 @@ class Stream:
         return None if self.began is None else RunningWork(self.began, self.cancelled, self._credit <= 0)
 
     def deliver(self, events: tuple[Item, ...]) -> None:
+        """Pass events on. Raises ValueError for more of them than were granted: nothing else bounds what waits here."""
         self._credit -= len(events)
+        if self._credit < -WITHOUT_CREDIT:
+            raise ValueError(f"{WITHOUT_CREDIT - self._credit} events too many on one lease")
+        if not events:
+            return
         if self.ended:
             return
         self.ended = isinstance(events[-1], Done | Failed | CallSessionEnded)

@@ -14,8 +14,8 @@ VOICE = "voice"
 
 
 class WorkerStatus(Struct):
-    """The status of one worker. `state` is what the worker reports, or "offline" while it has no process. A worker that
-    has failed stays "failed", with or without a process, until it is ready."""
+    """The status of one worker. `state` is what the worker reports, "offline" while it has no process, or "unreachable" while the connection
+    to another machine is broken and may come back. A worker that has failed stays "failed", with or without a process, until it is ready."""
 
     worker: str
     model: str
@@ -57,6 +57,12 @@ class WorkerStatus(Struct):
     """What is wrong with the connected server, as last seen."""
     task: Task = "chat"
     """What its model is for, as far as that was known before it was loaded."""
+    machine: str = ""
+    """The name of the machine it has joined from; empty for one of this machine."""
+    joined: bool = False
+    """Whether it has joined from its machine by hand: nobody here can start another one like it."""
+    unreachable_since: float | None = None
+    """Since when its connection is broken, on the pool's clock; None while it is not."""
 
     @property
     def chats(self) -> bool:

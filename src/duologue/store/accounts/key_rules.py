@@ -75,3 +75,29 @@ async def spare_last_admin(
         "--admin`.",
         code="last_admin",
     )
+
+
+async def worker_after_admin(connection: AsyncConnection) -> None:
+    """Raises BadRequest where no admin has a key: a worker's key as the first one would close the server to everybody."""
+    admins = (
+        select(func.count())
+        .select_from(keys.join(users, users.c.id == keys.c.user_id))
+        .where(keys.c.revoked == 0, users.c.role == "admin", users.c.disabled == 0)
+    )
+    if not (await connection.execute(admins)).scalar_one():
+        raise BadRequest(
+            "Make a key for yourself first, `duologue key add NAME`: with the first key the server asks everybody for one, and a "
+            "worker's key opens nothing else.",
+            code="admin_key_first",
+            param="role",
+        )
+
+
+def apart(name: str, role: str, asked: str | None) -> None:
+    """Raises BadRequest where the user of a worker is asked to be anything else, or the other way round."""
+    if asked is not None and asked != role and "worker" in (asked, role):
+        raise BadRequest(
+            f"{name} has the role {role}. A worker's keys belong to a user of their own: choose another name.",
+            code="worker_apart",
+            param="role",
+        )

@@ -38,3 +38,10 @@ def no_key(id_or_name: str) -> NotFound:
 def nobody(name: str, known: Sequence[str]) -> NotFound:
     there = f"There is {', '.join(known[:20])}." if known else "There are no users yet."
     return NotFound(f"There is no user called {name[:100]!r}. {there}", code="user_not_found", param="name")
+
+
+def no_key_of(id: str) -> NotFound:
+    """The error for an unknown id of a key."""
+    return NotFound(
+        f"There is no key with the id {id[:100]!r}. `duologue key list` shows the ids.", param="id"
+    )

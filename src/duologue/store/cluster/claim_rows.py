@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, exists, select
+from sqlalchemy import delete, literal, select
 
 from duologue.store.cluster.database_clock import database_now
 from duologue.store.schema.cluster_tables import gateways
@@ -53,7 +53,7 @@ class ClaimRows:
     async def holds(self, name: str, *, within: Transaction) -> bool:
         """Whether this gateway has a claim and a lease that has not ended. Nobody else takes it before the transaction `within` is committed."""
         mine = select(claims.c.name).where(
-            claims.c.name == name, claims.c.gateway == self._gateway, self._is_living(self._gateway)
+            claims.c.name == name, claims.c.gateway == self._gateway, self._is_living(literal(self._gateway))
         )
         return (await within.execute(mine.with_for_update())).first() is not None
 
@@ -81,9 +81,10 @@ class ClaimRows:
 
     async def forget_dead(self) -> None:
         """Delete the claims of gateways that are not listed any more, except those of rounds."""
-        known = exists().where(gateways.c.id == claims.c.gateway)
+        known = claims.c.gateway.in_(select(gateways.c.id))
         async with self._database.writing() as connection:
             await connection.execute(delete(claims).where(claims.c.until == 0, ~known))
 
     def _is_living(self, gateway: Any) -> Any:
-        return exists().where(gateways.c.id == gateway, gateways.c.lease_until >= self._now)
+        # No EXISTS: in an upsert that is about any row of the claims, not about the one in question.
+        return gateway.in_(select(gateways.c.id).where(gateways.c.lease_until >= self._now))

@@ -65,6 +65,23 @@ class LimitWanted(Struct, frozen=True, tag="limit_wanted"):
     key: str
 
 
+class SlotsServed(Struct, frozen=True, tag="slots_served"):
+    """What keys were charged at this gateway since its last notice: slot-seconds of a model of a `pool`, in the class at `place` of its queue."""
+
+    pool: str
+    model: str
+    place: int
+    seconds: dict[str, float]
+
+
+class WrongKey(Struct, frozen=True, tag="wrong_key"):
+    """A wrong key came to this gateway: from a group of addresses; digests of the key and of its beginning, in hex."""
+
+    group: str
+    key: str
+    prefix: str
+
+
 class NoticesLost(Struct, frozen=True, tag="notices_lost"):
     """Notices of this gateway got lost: look again at everything that they may have been about."""
 
@@ -78,5 +95,7 @@ Notice = (
     | ListNews
     | CacheChanged
     | LimitWanted
+    | SlotsServed
+    | WrongKey
     | NoticesLost
 )

@@ -1,5 +1,6 @@
 """A line that keys share: who is next, and that nobody is overtaken without a bound."""
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -36,6 +37,28 @@ class Lined:
             self.line.settle(entry.share, entry.cost, entry.cost if takes is None else takes)
             served += entry.share
         return served
+
+
+def test_what_a_key_was_served_elsewhere_counts_here_too():
+    lined = Lined()
+    for _ in range(4):
+        lined.add("a")
+        lined.add("b")
+    lined.line.served_elsewhere("a", 2.0)
+    assert lined.serve(8) == "bbababaa"
+    lined.line.served_elsewhere("a", 100.0)
+    lined.add("a")
+    lined.add("b")
+    assert lined.serve(2) == "ab"
+
+
+def test_what_is_charged_is_told_in_seconds_with_what_was_estimated_set_right():
+    lined = Lined()
+    lined.line.charged = {}
+    lined.add("a", cost=3.0, weight=2.0)
+    lined.add("b", cost=1.0)
+    lined.serve(2, takes=5.0)
+    assert lined.line.charged == pytest.approx({"a": 5.0, "b": 5.0})
 
 
 def test_a_single_share_is_served_first_come_first_served():

@@ -4,7 +4,8 @@ Owns the order in which waiting requests of one model get slots; the scheduler a
 clock. A share (a key) keeps its own requests first come, first served. Each share has a virtual time: the slot-seconds it has had, divided by its weight. The
 share that has had least is next; ties go to the request that came first, so a line with a single share is plain first come, first
 served. What a request will take is not known when it begins: the share is charged with the estimate then, and with the difference once the slot
-is free again. A share that comes back after a pause begins at the virtual time of the line, so nobody saves up a right to overtake.
+is free again. A share that comes back after a pause begins at the virtual time of the line, so nobody saves up a right to overtake. Gateways that share
+slots tell each other what they charged: a share that is served at several has its sum in each.
 
 Bound: while a request is the first of its share, at most `overtakings + 3 * K` slots are given to others before it, where K is the most shares
 that wait in the meantime. So the k-th request of a share is overtaken at most k times that, whatever the weights and estimates are, and
@@ -61,6 +62,8 @@ class FairLine:
         self._running = 0
         self._now = 0.0
         self._count = 0
+        self.charged: dict[str, float] | None = None
+        """Slot-seconds by share since somebody last took them from here to tell the other gateways; None while there are none."""
 
     def __len__(self) -> int:
         return self._count
@@ -126,6 +129,7 @@ class FairLine:
         share.running += slots
         self._now = max(self._now, share.passed)
         share.passed += slots * max(LEAST_COST, entry.cost) / share.weight
+        self._note(share.name, slots * max(LEAST_COST, entry.cost))
         if waits:
             share.units -= units
             share.work -= units * entry.cost
@@ -140,6 +144,7 @@ class FairLine:
     def settle(self, share_name: str, expected: float, seconds: float) -> None:
         """A slot came back that its share was charged `expected` seconds for, and had for `seconds`."""
         self._running -= 1
+        self._note(share_name, max(LEAST_COST, seconds) - max(LEAST_COST, expected))
         if (share := self._shares.get(share_name)) is None:
             return
         share.running -= 1
@@ -151,6 +156,24 @@ class FairLine:
             self._shares.clear()
             self._heap.clear()
             self._now = 0.0
+
+    def served_elsewhere(self, share_name: str, seconds: float) -> None:
+        """A share has had so many slot-seconds at another gateway, or fewer than was told before. Without effect while nothing waits here: what is owed
+        counts only beside others."""
+        if not self._firsts:
+            return
+        if (share := self._shares.get(share_name)) is None:
+            if seconds <= 0:
+                return
+            self._forget_shares()
+            share = self._shares[share_name] = Share(share_name)
+        share.passed = max(share.passed, self._now) + seconds / share.weight
+        if share.entries:
+            self._push(share)
+
+    def _note(self, share_name: str, seconds: float) -> None:
+        if self.charged is not None and (share_name in self.charged or len(self.charged) < MOST_SHARES):
+            self.charged[share_name] = self.charged.get(share_name, 0.0) + seconds
 
     def overtake(self) -> None:
         """A request that is not of this line took a slot that could have been one of it."""

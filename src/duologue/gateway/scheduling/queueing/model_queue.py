@@ -37,6 +37,11 @@ class ModelQueue:
     def line_of(self, entry: QueueEntry) -> FairLine:
         return self.line(ahead=entry.ahead, behind=entry.behind)
 
+    @property
+    def lines(self) -> tuple[FairLine, FairLine, FairLine]:
+        """All three."""
+        return self.ahead, self.ordinary, self.behind
+
     def remove(self, entry: QueueEntry) -> None:
         """The request waits no longer."""
         if entry in self.kept:
@@ -62,6 +67,6 @@ class ModelQueue:
 
     def _every(self, most: int | None) -> Iterator[QueueEntry]:
         yield from self.kept
-        for line in (self.ahead, self.ordinary, self.behind):
+        for line in self.lines:
             if len(line):
                 yield from line.in_order(most)

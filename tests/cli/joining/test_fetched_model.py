@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from duologue.cli.joining.served_model import ServedModel, fetch_model
+from duologue.cli.joining.fetched_model import FetchedModel, fetch_model
 from duologue.cli.progress import Lines
 from duologue.errors import ModelNotFound, Problem, Unauthorized, Unavailable
 from duologue.wire.machines.model_offer import ModelOffer, OfferedFile, encode_offer
@@ -77,7 +77,7 @@ def address(server: Server) -> GatewayAddress:
     return parse_gateway(f"http://127.0.0.1:{server.server_address[1]}/talk")
 
 
-def fetch(server: Server, folder: Path, key: str = "k", name: str = "big/model") -> ServedModel:
+def fetch(server: Server, folder: Path, key: str = "k", name: str = "big/model") -> FetchedModel:
     return fetch_model(address(server), key, None, name, folder, Lines(StringIO()))
 
 

@@ -24,7 +24,7 @@ LARGEST_OFFER = 4 * 1024 * 1024
 """Bytes of an offer, with its chat template."""
 
 
-class ServedModel(msgspec.Struct, frozen=True):
+class FetchedModel(msgspec.Struct, frozen=True):
     """The offer, and where its files are: the path of the first one for each option of the engine."""
 
     offer: ModelOffer
@@ -33,14 +33,14 @@ class ServedModel(msgspec.Struct, frozen=True):
 
 def fetch_model(
     address: GatewayAddress, key: str, trust: ssl.SSLContext | None, name: str, folder: Path, watch: Watch
-) -> ServedModel:
+) -> FetchedModel:
     """The model `name` of the gateway, downloaded into `folder` as far as it is not there. Blocks. Raises Problem."""
     try:
         with HubConnection(
             f"{address.scheme}://{address.authority}", key, trust=trust, plain_http=not address.is_encrypted
         ) as connection:
             offer = _offer(connection, address, name)
-            return ServedModel(offer, _download(connection, address, offer, folder / FOLDER, watch))
+            return FetchedModel(offer, _download(connection, address, offer, folder / FOLDER, watch))
     except Problem as problem:
         raise _in_our_words(problem, address, name) from problem
 

@@ -1,0 +1,55 @@
+"""Puts together what belongs to workers on other machines: who joins, how it is recorded, and the routes. Called by `app`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from fastapi import APIRouter
+
+from duologue.config import Settings
+from duologue.gateway.accounts import Accounts
+from duologue.gateway.audit.audit_log import Actor
+from duologue.gateway.auth.background_work import BackgroundWork
+from duologue.gateway.auth.keys import User
+from duologue.gateway.machines import join_socket, machine_routes
+from duologue.gateway.machines.join_service import JoinService
+from duologue.gateway.scheduling.pool import Pool
+
+
+class JoinParts(Protocol):
+    """The parts of the program that this is over."""
+
+    settings: Settings
+    accounts: Accounts
+    background_work: BackgroundWork
+    pool: Pool
+    voice: Pool | None
+
+
+def join_service(parts: JoinParts) -> JoinService:
+    """Lets workers on other machines join the pools."""
+    settings, audit = parts.settings, parts.accounts.audit
+
+    async def record(act: str, target: str, user: User, details: Mapping[str, Any]) -> None:
+        await audit.record(Actor(user.name, user.id, user.key), act, target, details=details)
+
+    address = settings.machines.address
+    return JoinService(
+        settings,
+        parts.pool,
+        parts.voice,
+        parts.background_work.watched,
+        record,
+        addresses=lambda: (address,) if address else (),
+    )
+
+
+def machine_routers(parts: JoinParts, joins: JoinService) -> tuple[APIRouter, ...]:
+    """The sockets of joined workers, and what admins see of their machines."""
+    pools = [pool for pool in (parts.pool, parts.voice) if pool is not None]
+    settings = parts.settings.machines
+    return (
+        join_socket.router(joins),
+        machine_routes.router(joins, pools, join=settings.join, lease_s=settings.lease_s),
+    )
