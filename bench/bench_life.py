@@ -275,17 +275,17 @@ async def turns(options: argparse.Namespace) -> None:
         alone = EngineAlone(path)
         for turn in (turn for conversation in rounds for turn in conversation):
             alone.read(turn)
-    for turn in (0, options.turns // 2, options.turns - 1):
-        show_turn(turn + 1, [conversation[turn] for conversation in rounds])
+    for at in (0, options.turns // 2, options.turns - 1):
+        show_turn(at + 1, [conversation[at] for conversation in rounds])
     new = max(turn.total - turn.cached for conversation in rounds for turn in conversation[1:])
     # The end of the reply is read with the message: two letters that are one token to the tokenizer may have been written as two.
     judge(
         new <= 4 * len(MESSAGE) // 3, f"tokens read at a later turn: at most {new} of {rounds[0][-1].total}"
     )
-    ratios = [
-        statistics.median(measure(last) / measure(first) for first, *_, last in rounds)
-        for measure in (lambda turn: turn.served, lambda turn: turn.alone)
-    ]
+    ratios = (
+        statistics.median(talk[-1].served / talk[0].served for talk in rounds),
+        statistics.median(talk[-1].alone / talk[0].alone for talk in rounds),
+    )
     judge(
         ratios[0] / ratios[1] <= BUDGET_TURNS,
         f"turn {options.turns} against turn 1: {ratios[0]:.2f}, the engine alone {ratios[1]:.2f}, so {ratios[0] / ratios[1]:.2f} of {BUDGET_TURNS}",

@@ -284,11 +284,8 @@ class Users:
             )
             columns = _columns(changed) | {"digest": digest_of(value)}
             await connection.execute(update(keys).where(keys.c.id == key.id).values(columns))
-            # Of logins from before keys were noted with them nobody knows which one opened them.
-            of_key = (logins.c.user_id == account.id) & (
-                (logins.c.key_id == key.id) | logins.c.key_id.is_(None) | (logins.c.key_id == "")
-            )
-            await connection.execute(delete(logins).where(of_key))
+            opened = func.coalesce(logins.c.key_id, "").in_(("", key.id))  # older ones do not say
+            await connection.execute(delete(logins).where(logins.c.user_id == account.id, opened))
         return NewKey(value, changed, account, False)
 
     async def revoke(self, id_or_name: str, *, spare_last_admin: bool = False) -> Revoked:

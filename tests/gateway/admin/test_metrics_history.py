@@ -2,7 +2,14 @@
 
 import pytest
 
-from duologue.gateway.admin.metrics_history import MEASURED, MODELS, SAMPLES, MetricsHistory, ModelSample, Spread
+from duologue.gateway.admin.metrics_history import (
+    MEASURED,
+    MODELS,
+    SAMPLES,
+    MetricsHistory,
+    ModelSample,
+    Spread,
+)
 
 
 def test_a_sample_holds_what_happened_in_it_and_how_things_stood_at_its_end():

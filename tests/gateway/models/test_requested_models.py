@@ -284,7 +284,11 @@ async def test_an_answer_that_cannot_be_kept_alive_says_in_time_that_the_model_i
         await models.card("sleepy", "ada", receive=stays)
     assert (refusal.value.code, refusal.value.retry_after) == ("model_loading", 5.0)
     never.places = {"sleepy": 3}
-    with watched_queue() as told, anyio.fail_after(5), pytest.raises(Unavailable, match="number 3") as refusal:
+    with (
+        watched_queue() as told,
+        anyio.fail_after(5),
+        pytest.raises(Unavailable, match="number 3") as refusal,
+    ):
         await models.card("sleepy", "ada", in_time=True)
     assert refusal.value.retry_after == 15.0
     assert told.load_waited > 0

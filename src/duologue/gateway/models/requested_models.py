@@ -90,7 +90,11 @@ class RequestedModels:
             return await other()
         place = 1 if self._loads is None else self._loads.place(self._models.alias_of(name) or name)
         subject = f"The model {shortened(name)}" if name else "The model"
-        state = "is loading" if place == 1 else f"will be loaded as number {place} of those that requests wait for"
+        state = (
+            "is loading"
+            if place == 1
+            else f"will be loaded as number {place} of those that requests wait for"
+        )
         raise Unavailable(
             f"{subject} {state}. Try again in a moment.", code="model_loading", retry_after=RETRY_S * place
         )

@@ -43,5 +43,5 @@ export const machines: MachinesWords = {
   of: (free, total) => `${free} von ${total}`,
   drainingNode: (address) => `${address}, wird geleert`,
   wanted: (count, room) => (count === 1 ? `Ein Platz wartet auf ${room}.` : `${count} Plätze warten auf ${room}.`),
-  room: (cpus, gpus, memory) => [cpus && `${cpus} Kerne`, gpus && `${gpus} GPUs`, memory && `${memory} Speicher`].filter(Boolean).join(", "),
+  room: (cpus, gpus, memory) => [cpus && `${cpus} Kerne`, gpus && `${gpus} GPU`, memory && `${memory} Speicher`].filter(Boolean).join(", "),
 };

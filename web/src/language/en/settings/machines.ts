@@ -43,7 +43,7 @@ const english = {
   of: (free: string, total: string) => `${free} of ${total}`,
   drainingNode: (address: string) => `${address}, draining`,
   wanted: (count: number, room: string) => (count === 1 ? `One place waits for ${room}.` : `${count} places wait for ${room}.`),
-  room: (cpus: string, gpus: string, memory: string) => [cpus && `${cpus} cores`, gpus && `${gpus} GPUs`, memory && `${memory} of memory`].filter(Boolean).join(", "),
+  room: (cpus: string, gpus: string, memory: string) => [cpus && `${cpus} cores`, gpus && `${gpus} GPU`, memory && `${memory} of memory`].filter(Boolean).join(", "),
 };
 
 export type MachinesWords = typeof english;

@@ -2,9 +2,9 @@ import type { MachinesWords } from "../../en/settings/machines";
 
 export const machines: MachinesWords = {
   title: "Otros equipos",
-  none: "Ningún worker de otro equipo se ha unido.",
+  none: "Ningún proceso de otro equipo se ha unido.",
   memory: (free, total) => `${free} libres de ${total}`,
-  noWorkers: "Sus workers se han ido.",
+  noWorkers: "Sus procesos se han ido.",
   states: { unreachable: "Sin conexión", gone: "Se fue" },
   secondsLeft: (seconds) => `quedan ${seconds} s para que vuelva`,
   slots: (busy, slots) => `${busy} de ${slots} respuestas`,
@@ -14,7 +14,7 @@ export const machines: MachinesWords = {
   toKeys: "Gestionar claves",
 
   add: "Añadir un equipo",
-  addDetail: "Un worker de otro equipo se conecta por sí mismo a este servidor. Necesita Duologue y ningún puerto abierto.",
+  addDetail: "Un proceso de otro equipo se conecta por sí mismo a este servidor. Necesita Duologue y ningún puerto abierto.",
   name: "Nombre del equipo",
   makeCommand: "Crear el comando",
   commandFor: (machine) => `Comando para ${machine}`,
@@ -39,7 +39,7 @@ export const machines: MachinesWords = {
   cpus: "Núcleos libres",
   gpus: "GPU libres",
   nodeMemory: "Memoria libre",
-  workers: "Workers",
+  workers: "Procesos",
   of: (free, total) => `${free} de ${total}`,
   drainingNode: (address) => `${address}, se vacía`,
   wanted: (count, room) => (count === 1 ? `Un lugar espera ${room}.` : `${count} lugares esperan ${room}.`),
