@@ -96,6 +96,11 @@ class LinkedSocket:
                 raise EOFError
             await self._changed.wait()
 
+    async def wait_disconnected(self) -> None:
+        """Return while there is no connection."""
+        while self._connection is not None:
+            await self._changed.wait()
+
     async def wait_written(self) -> None:
         """Return once every frame was written to a connection, or the link is closed."""
         while not self._closed and not self.link.all_written:

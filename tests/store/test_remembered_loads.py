@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from duologue.store.remembered_loads import RememberedLoad
+from duologue.store.remembered_loads import RememberedLoad, RememberedLoads
 
 pytestmark = pytest.mark.anyio
 
@@ -46,3 +46,13 @@ async def test_the_default_model_is_chosen_changed_and_forgotten(store):
     assert await kept.default_model() == {"model": "other", "user": "anna"}
     await kept.choose_default(None)
     assert await kept.default_model() is None
+
+
+async def test_each_gateway_has_its_own_and_the_first_takes_what_one_alone_has_left(database, clock):
+    alone = RememberedLoads(database, clock)
+    await alone.begin("old", {}, another=False, user="ada")
+    one, two = await alone.of("one"), await alone.of("two")
+    await one.begin("a", {}, another=False, user="ada")
+    await two.begin("b", {}, another=False, user="ada")
+    assert [load.name for load in await one.all()] == ["old", "a"]
+    assert [load.name for load in await two.all()] == ["b"]

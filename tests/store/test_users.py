@@ -397,3 +397,24 @@ async def test_a_login_knows_where_it_is_and_ends_when_it_is_told(users, now):
     await users.open_login(b"login", LOCAL, now() + 10, address="10.0.0.1", agent="Firefox, Linux")
     (login,) = await users.logins.all(LOCAL)
     assert (login.address, login.agent, login.last_seen) == ("10.0.0.1", "Firefox, Linux", now())
+
+
+async def test_a_workers_key_has_a_user_of_its_own_and_comes_after_an_admins(users):
+    with pytest.raises(BadRequest) as first:
+        await users.add_key("box", worker=True)
+    assert first.value.code == "admin_key_first"
+    await users.add_key("ada")
+    box = await users.add_key("box", worker=True)
+    assert (box.account.role, box.first) == ("worker", False)
+    assert box.account.id != LOCAL
+    for wrong in (
+        users.add_key("ada", worker=True),
+        users.add_key("box", admin=True),
+        users.change("box", role="admin"),
+    ):
+        with pytest.raises(BadRequest) as apart:
+            await wrong
+        assert apart.value.code == "worker_apart"
+    assert (await users.add_key("box")).account.role == "worker"
+    with pytest.raises(BadRequest):
+        await users.add_key(LOCAL, worker=True)

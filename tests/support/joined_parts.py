@@ -14,7 +14,7 @@ from duologue.values.messages import user
 from duologue.values.requests import ChatRequest
 from duologue.wire.worker_protocol import Begin, LoadSpec
 from duologue.worker.joined.join_spec import JoinSpec
-from duologue.worker.joined.joined_worker import JoinedWorker
+from duologue.worker.joined.joined_worker import JoiningWorker
 
 PATIENCE = 60
 MANY = 10_000_000
@@ -30,9 +30,9 @@ def begin(lease: int, script: str, slot: int = 0) -> Begin:
 
 
 @asynccontextmanager
-async def working(spec: JoinSpec) -> AsyncIterator[JoinedWorker]:
+async def working(spec: JoinSpec) -> AsyncIterator[JoiningWorker]:
     """A worker in this process, for the time of a block."""
-    worker = JoinedWorker(spec)
+    worker = JoiningWorker(spec)
     with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(worker.run)
@@ -40,6 +40,6 @@ async def working(spec: JoinSpec) -> AsyncIterator[JoinedWorker]:
             tasks.cancel_scope.cancel()
 
 
-async def ended(worker: JoinedWorker) -> int:
+async def ended(worker: JoiningWorker) -> int:
     with anyio.fail_after(PATIENCE):
         return await worker.run()

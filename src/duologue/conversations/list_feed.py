@@ -1,7 +1,8 @@
 """The list feed: what changed among each user's conversations, for every tab and device that shows the list.
 
 Owns one event log per user, and for how many users one is kept. The service and the API routes publish; `/api/events` and the
-calls read. All logs share one count, so that a number is a position in any of them.
+calls read. All logs share one count, so that a number is a position in any of them. Events go to the other gateways of the database by
+notices; each numbers them itself, and a reader that comes from another gateway reads everything again.
 """
 
 from __future__ import annotations
@@ -12,18 +13,34 @@ from contextlib import aclosing
 from functools import partial
 
 from duologue.http.event_log import REMEMBERED, EventLog, EventNumbers, NumberedEvent
+from duologue.store.cluster.cluster_link import ClusterLink
+from duologue.values.cluster.notices import ListNews
 from duologue.values.runs import ListDraft, ListEvent, ListReset
 
 USERS = 1000
 """Users whose events are kept. Beyond it the least recently active user without a reader is dropped."""
 
+SHARES = 1024
+"""Gateways number their events beside each other, in steps of this: the numbers stay below 2^53 for two centuries."""
+
 
 class Feed:
     """`start` is the first number, and must lie above every number given out before the last restart (the time in ms does)."""
 
-    def __init__(self, start: int, *, remembered: int = REMEMBERED, users: int = USERS) -> None:
-        self._numbers = EventNumbers(start)
-        self._complete_after = start
+    def __init__(
+        self,
+        start: int,
+        *,
+        cluster: ClusterLink | None = None,
+        remembered: int = REMEMBERED,
+        users: int = USERS,
+    ) -> None:
+        self._numbers = _numbers(start, cluster)
+        self._complete_after = self._numbers.last
+        self._notices = cluster.notices if cluster is not None else None
+        if self._notices is not None:
+            self._notices.on(ListNews, lambda news: self._deliver(news.user, news.event))
+            self._notices.when_blind(self._reset)
         """The number when a user was last dropped: a new log knows of nothing before it."""
         self._remembered = remembered
         self._users = users
@@ -36,13 +53,18 @@ class Feed:
         return self._numbers.last
 
     def publish(self, user: str, event: ListEvent) -> None:
-        """Send an event to every reader of this user."""
+        """Send an event to every reader of this user, at every gateway."""
+        self._deliver(user, event)
+        if self._notices is not None:
+            self._notices.post(ListNews(user, event))
+
+    def _deliver(self, user: str, event: ListEvent) -> None:
         # A draft is saved every second while its author types, and only the last state matters.
         replaces = partial(_same_draft, event) if isinstance(event, ListDraft) else None
         self._log(user).publish(event, replaces=replaces)
 
     def publish_to_all(self, event: ListEvent) -> None:
-        """Send an event that is the same for everyone to the readers of every user; only the last of a kind is kept."""
+        """Send an event that is the same for everyone to the readers of every user at this gateway; only the last of a kind is kept."""
         for log in self._logs.values():
             log.publish(event, replaces=lambda earlier: type(earlier) is type(event))
 
@@ -58,6 +80,12 @@ class Feed:
         self._closed = True
         for log in self._logs.values():
             log.close()
+
+    def _reset(self) -> None:
+        """Events of other gateways may be missing."""
+        for log in self._logs.values():
+            log.forget()
+        self._complete_after = self._numbers.last
 
     def _log(self, user: str) -> EventLog[ListEvent]:
         log = self._logs.pop(user, None)
@@ -77,6 +105,12 @@ class Feed:
                 del self._logs[idle]
                 self._complete_after = self._numbers.last
         return log
+
+
+def _numbers(start: int, cluster: ClusterLink | None) -> EventNumbers:
+    if cluster is None or not cluster.shared:
+        return EventNumbers(start)
+    return EventNumbers(start * SHARES + int(cluster.gateway[:8], 16) % SHARES, SHARES)
 
 
 def _same_draft(event: ListDraft, earlier: ListEvent) -> bool:

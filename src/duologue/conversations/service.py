@@ -100,7 +100,7 @@ class Service:
         self.stores, self.blobs, self.quota = stores, blobs, quota
         self.spool, self.uploads = spool, uploads
         self.toolbox = toolbox
-        self.feed = Feed(now())
+        self.feed = Feed(now(), cluster=cluster)
         self._requests: set[anyio.CancelScope] = set()
         self.hears = hears
         self._durable = Attachments(blobs, settings.limits, hears=hears)

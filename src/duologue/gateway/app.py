@@ -41,6 +41,7 @@ from duologue.gateway.body_limits import MEGABYTE, body_limits, json_limit, mess
 from duologue.gateway.calls import voice_socket
 from duologue.gateway.calls.call_model import is_native
 from duologue.gateway.calls.call_services import CallServices, continued_conversations
+from duologue.gateway.cluster import gateway_routes
 from duologue.gateway.cluster.membership import Membership
 from duologue.gateway.dialects import audio, chat_completions, chat_socket, parse_routes, text_completions
 from duologue.gateway.dialects.reply import ReplyPipeline
@@ -392,6 +393,7 @@ class Gateway:
             clip_routes.router(self.clips),
             recording_routes.router(self.recordings),
             self.life.router(),
+            gateway_routes.router(self.membership),
             *model_routes(self),
             *machine_routers(self, self.joins),
         )
@@ -466,7 +468,8 @@ class Gateway:
             await self.sharing.begin(self, self.service, tasks)
             self.life.watch_runs(self.service.runs)
             await self.apps.use(self.service.stores.durable.server_settings)
-            await self.model_service.remember(self.service.stores.durable.remembered_loads)
+            loads = self.service.stores.durable.remembered_loads
+            await self.model_service.remember(await loads.of(self.membership.instance))
             await tasks.start(self.recordings.run, self.service.stores.durable.recordings)
             tasks.start_soon(self._repeat_loads)
             await tasks.start(self.background_work.run)

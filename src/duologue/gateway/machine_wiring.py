@@ -12,8 +12,9 @@ from duologue.gateway.accounts import Accounts
 from duologue.gateway.audit.audit_log import Actor
 from duologue.gateway.auth.background_work import BackgroundWork
 from duologue.gateway.auth.keys import User
-from duologue.gateway.machines import join_socket, machine_routes
+from duologue.gateway.machines import join_socket, machine_routes, offer_routes
 from duologue.gateway.machines.join_service import JoinService
+from duologue.gateway.machines.model_offers import ModelOffers
 from duologue.gateway.scheduling.pool import Pool
 
 
@@ -51,5 +52,6 @@ def machine_routers(parts: JoinParts, joins: JoinService) -> tuple[APIRouter, ..
     settings = parts.settings.machines
     return (
         join_socket.router(joins),
+        offer_routes.router(joins, ModelOffers(parts.pool, parts.settings.data / "models")),
         machine_routes.router(joins, pools, join=settings.join, lease_s=settings.lease_s),
     )

@@ -37,14 +37,20 @@ class NumberedEvent(Struct, Generic[Event], frozen=True):
 
 class EventNumbers:
     """The count that logs number their events from. `last` must start above every number given out before the last restart
-    (the time in ms does), so that a client that reconnects with an old number is recognised and starts over."""
+    (the time in ms does), so that a client that reconnects with an old number is recognised and starts over. Several gateways count in
+    steps, each beside the others, so that the numbers of one are recognised at another."""
 
-    def __init__(self, last: int) -> None:
+    def __init__(self, last: int, step: int = 1) -> None:
         self.last = last
+        self._step = step
 
     def next(self) -> int:
-        self.last += 1
+        self.last += self._step
         return self.last
+
+    def has_given(self, number: int) -> bool:
+        """Whether this count can have given out the number."""
+        return number <= self.last and (self.last - number) % self._step == 0
 
 
 class EventLog(Generic[Event]):
@@ -97,7 +103,7 @@ class EventLog(Generic[Event]):
         self.readers += 1
         try:
             while not self._closed:
-                if position < self._complete_after or position > self.number:
+                if position < self._complete_after or not self._numbers.has_given(position):
                     position = self.number
                     for event in self._reset:
                         yield NumberedEvent(position, event)
@@ -111,6 +117,12 @@ class EventLog(Generic[Event]):
                 yield entry
         finally:
             self.readers -= 1
+
+    def forget(self) -> None:
+        """Events may be missing from now on: every reader gets `reset`."""
+        self._events.clear()
+        self._complete_after = self._numbers.next()
+        self._notifier.notify()
 
     def close(self) -> None:
         """End every reader's iteration: the server shuts down."""

@@ -39,15 +39,26 @@ class RememberedLoad(Struct, frozen=True):
 class RememberedLoads:
     """`now` gives milliseconds since 1970 (UTC). Every method raises Unavailable as the database does."""
 
-    def __init__(self, database: Database, now: Callable[[], int]) -> None:
+    def __init__(self, database: Database, now: Callable[[], int], instance: str = "") -> None:
+        """`instance`: the data folder of the gateway whose loads these are, where there are several."""
         self._database = database
         self._now = now
+        self._instance = instance
         self._choices = JsonTable(database, server_choices, now)
+
+    async def of(self, instance: str) -> RememberedLoads:
+        """The loads of this gateway. Those from a time when there was one gateway become those of the first that asks."""
+        if instance:
+            alone = update(remembered_loads).where(remembered_loads.c.instance == "")
+            async with self._database.writing() as connection:
+                await connection.execute(alone.values(instance=instance))
+        return RememberedLoads(self._database, self._now, instance)
 
     async def all(self) -> list[RememberedLoad]:
         """Every load, the first first."""
+        these = select(remembered_loads).where(remembered_loads.c.instance == self._instance)
         async with self._database.reading() as connection:
-            rows = (await connection.execute(select(remembered_loads).order_by(remembered_loads.c.id))).all()
+            rows = (await connection.execute(these.order_by(remembered_loads.c.id))).all()
         return [
             RememberedLoad(
                 row.id,
@@ -66,6 +77,7 @@ class RememberedLoads:
         """Add a load that begins now."""
         created = self._now()
         columns = {"name": name, "another": another, "user": user, "created": created, "loading": True}
+        columns |= {"instance": self._instance}
         async with self._database.writing() as connection:
             result = await connection.execute(
                 insert(remembered_loads).values(**columns, sizes=json(dict(sizes)), failed="")

@@ -35,7 +35,7 @@ from duologue.stall_watch import watch_loop
 from duologue.tracing import spans
 from duologue.wire import worker_protocol
 from duologue.worker import traced_work
-from duologue.worker.connection import Emit, EndProcess, GatewayConnection, Generate, RunSession
+from duologue.worker.connection import BeDismissed, Emit, EndProcess, GatewayConnection, Generate, RunSession
 from duologue.worker.inbox import ControlInbox
 from duologue.worker.language import LanguageService
 from duologue.worker.service import WorkerService
@@ -74,6 +74,7 @@ class Worker:
         end_process: EndProcess,
         generate: Generate | None = None,
         run_session: RunSession | None = None,
+        be_dismissed: BeDismissed | None = None,
     ) -> GatewayConnection:
         """A connection to a gateway, around the worker's own work or what is given."""
         connection = GatewayConnection(
@@ -82,6 +83,7 @@ class Worker:
             self.status.report,
             run_session or self.run_session,
             end_process,
+            be_dismissed,
         )
         self._connections.append(connection)
         return connection

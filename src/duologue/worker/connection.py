@@ -33,6 +33,7 @@ Generate = Callable[[worker_protocol.Begin, Emit, ReplyControls], Awaitable[None
 RunSession = Callable[[worker_protocol.Open, ControlInbox, SendEvent], Awaitable[None]]
 AnswerQuestion = Callable[[Question], Awaitable[Answer]]
 EndProcess = Callable[[DeviceLost], None]
+BeDismissed = Callable[[worker_protocol.Dismiss], None]
 
 EARLY_CANCELS = 1024
 """Cancels remembered for requests that have not arrived: one on the live socket may overtake its large request on the bulk
@@ -82,8 +83,10 @@ class GatewayConnection:
         report: Callable[[], worker_protocol.Report],
         run_session: RunSession | None = None,
         end_process: EndProcess | None = None,
+        be_dismissed: BeDismissed | None = None,
     ) -> None:
         self._generate = generate
+        self._be_dismissed = be_dismissed
         self._run_session = run_session
         self._end_process = end_process
         self._device_lost: DeviceLost | None = None
@@ -207,6 +210,11 @@ class GatewayConnection:
                 self._queue_ask(message)
             case worker_protocol.Beat(number):
                 self._outbox.post(worker_protocol.Beaten(number))
+            case worker_protocol.Dismiss():
+                for running in self._leases.values():
+                    running.scope.cancel()
+                if self._be_dismissed is not None:
+                    self._be_dismissed(message)
             case worker_protocol.Fragment():
                 if (frame := joiner.add(message)) is not None:
                     for inner in worker_protocol.decode_down(frame):

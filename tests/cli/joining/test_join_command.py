@@ -18,6 +18,7 @@ from duologue.models.placement import Card
 from duologue.values.requests import ModelPreset
 from duologue.wire.machines.model_offer import ModelOffer
 from duologue.wire.worker_protocol import LoadSpec
+from duologue.worker.joined.exit_codes import DISMISSED, NOT_LET_IN
 from duologue.worker.joined.join_spec import JoinSpec
 
 FLAGS = JoinFlags("http://127.0.0.1:1", key="k", machine="attic")
@@ -93,16 +94,28 @@ def test_an_offered_model_keeps_its_name_and_options_unless_this_machine_has_its
 
 
 class Refused(JoinedProcess):
-    async def keep(self) -> bool:
-        return False
+    async def keep(self) -> int:
+        return NOT_LET_IN
+
+
+class Removed(JoinedProcess):
+    async def keep(self) -> int:
+        return DISMISSED
 
 
 class Running(JoinedProcess):
-    async def keep(self) -> bool:
+    async def keep(self) -> int:
         await anyio.sleep_forever()
-        return True
+        return 0
 
 
 def test_one_worker_that_is_not_let_in_ends_all_of_them() -> None:
     spec = JoinSpec("http://127.0.0.1:1", "k", LoadSpec("w", "scripted"))
     assert anyio.run(join_command.keep, [Running(spec, "info:text"), Refused(spec, "info:text")]) == 1
+
+
+def test_a_worker_that_an_admin_removed_leaves_the_others_alone() -> None:
+    spec = JoinSpec("http://127.0.0.1:1", "k", LoadSpec("w", "scripted"))
+    removed, refused = Removed(spec, "info:text"), Refused(spec, "info:text")
+    assert anyio.run(join_command.keep, [removed, removed]) == 0
+    assert anyio.run(join_command.keep, [removed, refused]) == 1

@@ -13,6 +13,7 @@ from tests.support.processes import process_ended
 
 from duologue.cli.joining.joined_process import JoinedProcess
 from duologue.wire.worker_protocol import LoadSpec
+from duologue.worker.joined.exit_codes import NOT_LET_IN
 
 pytestmark = [pytest.mark.anyio, pytest.mark.system]
 
@@ -42,7 +43,8 @@ async def test_a_key_that_is_refused_is_not_tried_for_ever() -> None:
     gateway = JoinGateway()
     async with gateway.serving():
         with anyio.fail_after(PATIENCE):
-            assert not await JoinedProcess(spec(gateway, key=KEY + "?"), "info:text").keep()
+            process = JoinedProcess(spec(gateway, key=KEY + "?"), "info:text")
+            assert await process.keep() == NOT_LET_IN
 
 
 async def test_a_model_that_cannot_be_loaded_is_tried_again_after_it_was_told() -> None:

@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse
 
 from duologue.config import load
 from duologue.errors import Problem, StartFailed
-from duologue.gateway.auth.keys import Keys, wall_clock
+from duologue.gateway.auth.keys import Keys, User, wall_clock
 from duologue.gateway.auth.middleware import (
     Authentication,
     admin,
@@ -20,6 +20,7 @@ from duologue.gateway.auth.middleware import (
     has_key,
     is_loopback,
     keyed_admin,
+    misplaced,
 )
 from duologue.gateway.auth.sessions import LoginSessions
 from duologue.store.database import Database
@@ -448,3 +449,52 @@ def test_whether_a_server_will_ask_for_a_key_is_known_before_it_starts(tmp_path)
 
     anyio.run(add)
     assert has_key(settings)
+
+
+@pytest.mark.parametrize(
+    ("role", "path", "code"),
+    [
+        ("worker", "/v1/models", "worker_key"),
+        ("worker", "/api/keys", "worker_key"),
+        ("worker", "/join", "worker_key"),
+        ("worker", "/joinery", "worker_key"),
+        ("worker", "/join/live", None),
+        ("user", "/join/live", "worker_key_needed"),
+        ("admin", "/join/files/abc", "worker_key_needed"),
+    ],
+)
+def test_workers_join_and_do_nothing_else_and_nobody_else_joins(role, path, code):
+    refusal = misplaced(role, path)
+    assert (refusal.code if refusal else None) == code
+
+
+@pytest.mark.parametrize("path", ["/v1/models", "/api/session", "/metrics", "/"])
+@pytest.mark.anyio
+async def test_a_workers_key_is_refused_before_any_endpoint(keys, users, path):
+    await users.add_key("ada")
+    box = await users.add_key("box", worker=True)
+    keys.outdated()
+    reached, sent = [], []
+
+    async def app(scope, receive, send):
+        reached.append(scope["path"])
+
+    async def send(message):
+        sent.append(message)
+
+    guard = Authentication(app, keys, LoginSessions(keys), cookie=COOKIE, open_files={"/"})
+    await guard(http(path, authorization=f"Bearer {box.value}"), NO_RECEIVE, send)
+    assert not reached
+    assert sent[0]["status"] == 403
+
+
+@pytest.mark.anyio
+async def test_the_key_of_a_place_joins_and_ends_with_its_place(keys, users):
+    await users.add_key("ada")
+    keys.outdated()
+    places = {"place-1": "worker_1"}
+    keys.place_of = places.get
+    assert keys.user("place-1") == User("place worker_1", "worker", "worker_1", "place worker_1")
+    assert keys.accepts("place worker_1", "place worker_1")
+    del places["place-1"]
+    assert keys.user("place-1") is None

@@ -12,7 +12,7 @@ from tests.support.joined_parts import begin, ended, spec, working
 from duologue.values.events import Done
 from duologue.wire.machines.join_protocol import Refuse
 from duologue.worker.joined.exit_codes import NOT_LET_IN
-from duologue.worker.joined.joined_worker import JoinedWorker
+from duologue.worker.joined.joined_worker import JoiningWorker
 
 pytestmark = pytest.mark.anyio
 
@@ -71,7 +71,7 @@ async def test_a_gateway_that_was_started_again_gets_a_fresh_session():
 async def test_a_key_that_is_refused_ends_the_worker_with_a_sentence(caplog: pytest.LogCaptureFixture):
     gateway = JoinGateway()
     async with gateway.serving():
-        assert await ended(JoinedWorker(spec(gateway, key="another"))) == NOT_LET_IN
+        assert await ended(JoiningWorker(spec(gateway, key="another"))) == NOT_LET_IN
     assert "does not let this worker in" in caplog.text
 
 
@@ -79,7 +79,7 @@ async def test_a_refusal_for_good_ends_the_worker(caplog: pytest.LogCaptureFixtu
     gateway = JoinGateway()
     gateway.refusal = Refuse("protocol", "Install the same version on both.")
     async with gateway.serving():
-        assert await ended(JoinedWorker(spec(gateway))) == NOT_LET_IN
+        assert await ended(JoiningWorker(spec(gateway))) == NOT_LET_IN
     assert "Install the same version" in caplog.text
 
 

@@ -38,3 +38,10 @@ def test_what_a_dead_gateway_named_counts_only_while_there_is_no_other():
     gateways.lost("b")
     gateways.left("b")
     assert gateways.wanted() == {"a", "b"}
+
+
+def test_an_address_that_may_not_be_dialled_is_not_wanted():
+    gateways = GatewayList("a")
+    gateways.connected("a", ["a", "ftp://b"])
+    gateways.never("ftp://b")
+    assert gateways.wanted() == {"a"}

@@ -9,8 +9,8 @@ from tests.support.joined_parts import PATIENCE, begin, ended, spec, working
 
 from duologue.wire import worker_protocol
 from duologue.wire.worker_protocol import Beat, Cancel, LoadSpec
-from duologue.worker.joined.exit_codes import LOAD_FAILED
-from duologue.worker.joined.joined_worker import JoinedWorker
+from duologue.worker.joined.exit_codes import DISMISSED, LOAD_FAILED, RESTART
+from duologue.worker.joined.joined_worker import JoiningWorker
 
 pytestmark = pytest.mark.anyio
 
@@ -98,7 +98,7 @@ async def test_a_worker_that_stops_finishes_what_runs_and_says_goodbye():
     gateway = JoinGateway()
     codes: list[int] = []
     async with gateway.serving():
-        worker = JoinedWorker(spec(gateway, drain_s=PATIENCE))
+        worker = JoiningWorker(spec(gateway, drain_s=PATIENCE))
 
         async def run() -> None:
             codes.append(await worker.run())
@@ -122,7 +122,29 @@ async def test_a_model_that_cannot_be_loaded_is_told_before_the_worker_ends():
     gateway = JoinGateway()
     broken = LoadSpec("attic_0", "llama", "m", {"model": "/nowhere.gguf"})
     async with gateway.serving():
-        worker = JoinedWorker(spec(gateway, load_spec=broken, retry_s=0.5))
+        worker = JoiningWorker(spec(gateway, load_spec=broken, retry_s=0.5))
         assert await ended(worker) == LOAD_FAILED
         session = await gateway.session()
         assert any(report.state == "failed" for report in session.reports)
+
+
+@pytest.mark.parametrize(("restart", "code"), [(True, RESTART), (False, DISMISSED)])
+async def test_an_admin_may_restart_or_remove_it(restart: bool, code: int) -> None:
+    gateway = JoinGateway()
+    async with gateway.serving():
+        worker = JoiningWorker(spec(gateway))
+        codes: list[int] = []
+
+        async def run() -> None:
+            codes.append(await worker.run())
+
+        with anyio.fail_after(PATIENCE):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(run)
+                session = await gateway.session()
+                await session.until_ready()
+                await session.send(begin(1, "/hang"))
+                await session.until(lambda session: session.events(1))
+                await session.send(worker_protocol.Dismiss(restart))
+                await session.until(lambda session: session.gone)
+        assert codes == [code]

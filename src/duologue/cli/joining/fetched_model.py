@@ -89,7 +89,7 @@ def _in_our_words(problem: Problem, address: GatewayAddress, name: str) -> Probl
     """The sentences of a hub speak of tokens and mirrors."""
     if problem.code in ("hub_unauthorized", "hub_forbidden"):
         return Unauthorized(
-            f"The gateway {address} refuses the key. Make one there with `duologue keys add NAME --role worker`, and pass it by "
+            f"The gateway {address} refuses the key. Make one there with `duologue key add NAME --role worker`, and pass it by "
             "--key-file."
         )
     if isinstance(problem, ModelNotFound):

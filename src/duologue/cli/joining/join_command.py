@@ -6,6 +6,7 @@ of its own (`joined_process.py`), which dies with this one.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import signal
 import socket
@@ -18,7 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from duologue import telemetry
-from duologue.cli.joining.fetched_model import FetchedModel, fetch_model
+from duologue.cli.joining.fetched_model import FOLDER, FetchedModel, fetch_model
 from duologue.cli.joining.joined_process import JoinedProcess
 from duologue.cli.progress import watch_on
 from duologue.config import Settings, load
@@ -30,6 +31,7 @@ from duologue.values.requests import ModelPreset
 from duologue.wire.machines.join_protocol import MachineDevice
 from duologue.wire.worker_protocol import LoadSpec
 from duologue.worker.joined.certificate_pin import parse_fingerprint, trust_for
+from duologue.worker.joined.exit_codes import NOT_LET_IN
 from duologue.worker.joined.gateway_address import GatewayAddress, parse_gateway
 from duologue.worker.joined.join_spec import PREFIX, JoinSpec, read_key
 
@@ -84,14 +86,17 @@ def join(flags: JoinFlags, environ: Mapping[str, str], asides: TextIO) -> int:
 
 
 async def keep(processes: Sequence[JoinedProcess]) -> int:
-    """Keep the workers running until a signal, or until one of them is not let in. Gives the exit code."""
-    code = 0
+    """Keep the workers running until a signal, until admins have removed all of them, or until one is not let in. Gives the exit code."""
+    left, code = len(processes), 0
 
     async def keep_one(process: JoinedProcess, scope: anyio.CancelScope) -> None:
-        nonlocal code
-        if not await process.keep():
+        nonlocal left, code
+        ended = await process.keep()
+        left -= 1
+        if ended == NOT_LET_IN:
             # They share the key and the gateway: none of the others would be let in either.
             code = 1
+        if code or not left:
             scope.cancel()
 
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
@@ -162,7 +167,8 @@ def as_offered(spec: LoadSpec, served: FetchedModel, data: Path) -> LoadSpec:
     own = {name: value for name, value in spec.options.items() if value is not None}
     template = ""
     if offer.template:
-        file = data / "models" / "by-hash" / f"{offer.name.replace('/', '_')}.jinja"
+        digest = hashlib.sha256(offer.template.encode()).hexdigest()
+        file = data / "models" / FOLDER / f"{digest}.jinja"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(offer.template, "utf-8")
         template = str(file)

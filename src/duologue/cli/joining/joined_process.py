@@ -21,7 +21,7 @@ from duologue.errors import StartFailed
 from duologue.gateway.workers.interpreter import environment
 from duologue.gateway.workers.process_facts import LogTail, out_of_memory_kills
 from duologue.supervisor.crash_loop import Cause, CrashLoop, Verdict
-from duologue.worker.joined.exit_codes import LOAD_FAILED, NOT_LET_IN
+from duologue.worker.joined.exit_codes import DISMISSED, LOAD_FAILED, NOT_LET_IN, RESTART
 from duologue.worker.joined.join_spec import JoinSpec
 
 log = logging.getLogger(__name__)
@@ -42,14 +42,18 @@ class JoinedProcess:
         self.pid = 0
         """Of the process that runs; 0 before the first."""
 
-    async def keep(self) -> bool:
-        """Keep it running until cancelled; it may finish its work then. False: it is not let in, until a person changes something."""
+    async def keep(self) -> int:
+        """Keep it running until cancelled; it may finish its work then. Gives the exit code with which it said that it is not to be started
+        again: NOT_LET_IN or DISMISSED."""
         while True:
             self._crashes.started()
             kills = out_of_memory_kills()
             code, last_line = await self._run_once()
-            if code == NOT_LET_IN:
-                return False
+            if code in (NOT_LET_IN, DISMISSED):
+                return code
+            if code == RESTART:
+                self._crashes.reset()
+                continue
             if code == LOAD_FAILED:
                 # It stayed joined for this long already, so that the gateway could say why.
                 self._retry_s = self._crashes.load_failed().pause

@@ -57,6 +57,11 @@ class Membership:
         """Wakes its waiters when gateways came or went."""
 
     @property
+    def instance(self) -> str:
+        """The id of the data folder of this gateway; "" on SQLite."""
+        return self._own.instance
+
+    @property
     def entries(self) -> tuple[GatewayEntry, ...]:
         """The gateways as of the last look, oldest first, with this one and those that have died lately."""
         return self._entries

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 MIGRATIONS = Path(__file__).parent / "migrations"
 PRIVATE = 0o600
 """Conversations are private, whatever the umask is."""
+_ALONE = "SELECT pg_advisory_xact_lock(hashtext('duologue ' || current_schema()))"
 COPIES_FOLDER = "backups"
 COPIES = 3
 """Number of copies from before migrations that are kept."""
@@ -35,6 +36,9 @@ async def bring_up(
     """Bring `database` to the version `head`. `copies`: where a SQLite file is copied to before it is migrated. Raises
     StartFailed when the database is newer, or not a database of Duologue."""
     async with database.writing() as connection:
+        if database.is_postgresql:
+            # Of several gateways that start at once, one makes the tables.
+            await connection.execute(text(_ALONE))
         version = await version_of(connection)
         if version is None:
             try:
@@ -48,6 +52,9 @@ async def bring_up(
                 raise StartFailed(
                     f"{database.place} contains tables of another program. Choose a database of its own."
                 ) from error
+            return
+        if database.is_postgresql and version < head:
+            await connection.run_sync(_upgrade, head)
             return
     if version == head:
         return

@@ -284,6 +284,8 @@ remembered_loads = Table(
     Column("created", BigInteger, nullable=False),
     Column("loading", Boolean, nullable=False),
     Column("failed", Plain, nullable=False),
+    # The data folder of the gateway that has loaded it; "" where there is one gateway.
+    Column("instance", Text, nullable=False, server_default=""),
     sqlite_autoincrement=True,
 )
 

@@ -27,12 +27,14 @@ from duologue.wire.machines.join_protocol import (
     encode_opening,
 )
 from duologue.worker.joined.dial_rules import Broken
-from duologue.worker.joined.gateway_address import GatewayAddress
+from duologue.worker.joined.gateway_address import GatewayAddress, is_loopback
 
 OPEN_SECONDS = 10.0
 """Seconds for the connection and the answer to the first message."""
-PING_SECONDS, PONG_SECONDS = 5.0, 10.0
-"""Seconds between two pings, and to the answer: a line that fell silent is dialled again, which loses nothing."""
+PING_SECONDS = 5.0
+"""Seconds between two pings: a line that fell silent is dialled again, which loses nothing."""
+PONG_SECONDS = {"live": 10.0, "bulk": 60.0}
+"""Seconds to the answer. On a slow line it comes behind what is being uploaded."""
 
 
 class LineBroken(Exception):
@@ -88,7 +90,9 @@ async def dialled(
                 max_size=worker_protocol.MAX_MESSAGE,
                 open_timeout=OPEN_SECONDS,
                 ping_interval=PING_SECONDS,
-                ping_timeout=PONG_SECONDS,
+                ping_timeout=PONG_SECONDS[name],
+                # The environment's proxies are for other machines.
+                proxy=None if is_loopback(address.host) else True,
                 close_timeout=2,
             )
     except (OSError, WebSocketException, TimeoutError, ValueError) as error:

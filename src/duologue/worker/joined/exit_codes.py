@@ -4,3 +4,7 @@ LOAD_FAILED = 3
 """Its model could not be loaded. It has told the gateway why."""
 NOT_LET_IN = 4
 """The gateway does not let it in until a person changes something. Its log has the sentence."""
+RESTART = 5
+"""An admin of a gateway wants it started again."""
+DISMISSED = 6
+"""An admin of a gateway removed it, and it is not to come back by itself."""

@@ -61,7 +61,7 @@ def parse_gateway(text: str, *, insecure_http: bool = False) -> GatewayAddress:
     address = GatewayAddress(
         parts.scheme, parts.hostname, port or PORTS[parts.scheme], parts.path.rstrip("/")
     )
-    if not address.is_encrypted and not insecure_http and not _is_loopback(address.host):
+    if not address.is_encrypted and not insecure_http and not is_loopback(address.host):
         raise _refused(
             f"{address} is plain HTTP: whoever is between could read the key and everything that is said. Start the gateway with "
             "--tls and join https://, or pass --insecure-http inside a network that you trust."
@@ -69,7 +69,8 @@ def parse_gateway(text: str, *, insecure_http: bool = False) -> GatewayAddress:
     return address
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

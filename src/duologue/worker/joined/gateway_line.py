@@ -1,6 +1,6 @@
 """A joined worker's line to one gateway: dials, serves what comes, and dials again, as `DialRules` decide.
 
-Owns the session: two linked sockets, the `GatewayConnection` around them, and their leases, which end with the session. `JoinedWorker` has one
+Owns the session: two linked sockets, the `GatewayConnection` around them, and their leases, which end with the session. `JoiningWorker` has one
 line for each gateway.
 """
 
@@ -90,7 +90,7 @@ class GatewayLine:
         """The id of the gateway's process that this line has joined; "" while it has not."""
         return self._rules.gateway
 
-    async def run(self) -> Problem | None:
+    async def run(self) -> Problem:
         """Stay joined until cancelled, or until a person has to change something: gives what."""
         while True:
             match await self._session():
@@ -189,7 +189,9 @@ class GatewayLine:
                     await live.serve(socket, answer.received)
                 return Broken(live.broken or "the connection broke", over=live.closed)
         except LineBroken as error:
-            return await self._explained(error.broken)
+            if isinstance(error.__cause__, ssl.SSLCertVerificationError):
+                return await self._explained(error.broken)
+            return error.broken
         except StartFailed as problem:
             return Broken(problem.message, problem)
         except OSError as error:
@@ -227,13 +229,27 @@ class GatewayLine:
                         if isinstance(answer, Welcome):
                             pause.reset()
                             with self._opened(socket):
-                                await bulk.serve(socket, answer.received)
+                                await self._serve_bulk(socket, answer, live, bulk)
                             if bulk.closed:
                                 # The two sides cannot go on with this link, so not with the session either.
                                 live.close()
                 except (LineBroken, StartFailed, OSError) as error:
                     log.debug("%s, bulk: %s", self.address, error)
                 await anyio.sleep(pause.next(random.random()))
+
+    async def _serve_bulk(
+        self, socket: ClientSocket, welcome: Welcome, live: LinkedSocket, bulk: LinkedSocket
+    ) -> None:
+        """Use a bulk socket until it breaks, or the live one does: both go the same way, and this one may take longer to notice."""
+
+        async def end_with_live() -> None:
+            await live.wait_disconnected()
+            tasks.cancel_scope.cancel()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(end_with_live)
+            await bulk.serve(socket, welcome.received)
+            tasks.cancel_scope.cancel()
 
     async def _trusted(self) -> ssl.SSLContext | None:
         if self._trust is None:
@@ -242,15 +258,11 @@ class GatewayLine:
 
     async def _explained(self, broken: Broken) -> Broken:
         """A certificate that is not accepted, with the fingerprint that would be."""
-        if not isinstance(broken.problem, StartFailed) or not self.address.is_encrypted:
-            return broken
-        if "certificate" not in broken.reason:
-            return broken
+        # The pinned one may have been replaced: it is looked for again.
         self._trust = None
-        if self._fingerprints:
-            return broken
-        with suppress(OSError, TimeoutError):
-            return broken._replace(problem=await unknown_authority(self.address))
+        if not self._fingerprints:
+            with suppress(OSError, TimeoutError):
+                return broken._replace(problem=await unknown_authority(self.address))
         return broken
 
     def _gateways_changed(self, changed: Gateways) -> None:

@@ -1,7 +1,7 @@
 """Which gateways a joined worker dials: the one it was given, and all that those it has joined name. Pure.
 
 A gateway that no other one names any more is left once it is out of reach; the one that a person named is dialled for ever.
-`JoinedWorker` asks whenever something changes.
+`JoiningWorker` asks whenever something changes.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ class GatewayList:
         self._named: dict[str, tuple[str, ...]] = {}
         """By the address of a gateway that is connected, or was last: what it named."""
         self._connected: set[str] = set()
+        self._never: set[str] = set()
 
     def connected(self, address: str, named: Iterable[str]) -> None:
         """A gateway let the worker in, or told it of a change, and names all gateways."""
@@ -31,9 +32,13 @@ class GatewayList:
         """The addresses to dial, or to stay connected to."""
         telling = self._connected or set(self._named)
         named = {address for one in telling for address in self._named.get(one, ())}
-        return frozenset({self.first} | named | self._connected)
+        return frozenset({self.first} | named | self._connected) - self._never
 
     def left(self, address: str) -> None:
         """The worker dials it no more."""
         self._connected.discard(address)
         self._named.pop(address, None)
+
+    def never(self, address: str) -> None:
+        """This is no address that may be dialled, whoever names it."""
+        self._never.add(address)

@@ -25,12 +25,12 @@ from duologue.sessions.speech.speech_task import SendEvent
 from duologue.tracing import spans
 from duologue.values.call_events import CallSetup
 from duologue.wire.machines.join_protocol import OLDEST_PROTOCOL, Join
-from duologue.wire.worker_protocol import PROTOCOL, Begin, Open
+from duologue.wire.worker_protocol import PROTOCOL, Begin, Dismiss, Open
 from duologue.worker import traced_work
 from duologue.worker.app import DEVICE_LOST, SPANS_SECONDS, Worker, die_with_parent, end_with_parent
 from duologue.worker.connection import Emit, GatewayConnection
 from duologue.worker.inbox import ControlInbox
-from duologue.worker.joined.exit_codes import LOAD_FAILED, NOT_LET_IN
+from duologue.worker.joined.exit_codes import DISMISSED, LOAD_FAILED, NOT_LET_IN, RESTART
 from duologue.worker.joined.gateway_address import parse_gateway
 from duologue.worker.joined.gateway_line import GatewayLine
 from duologue.worker.joined.gateway_list import GatewayList
@@ -41,11 +41,13 @@ from duologue.worker.voice import VOICE
 
 log = logging.getLogger(__name__)
 
+REFUSED_SECONDS = 60.0
+"""Seconds until a gateway is dialled again that did not let this worker in, while others have."""
 LAST_WORDS = 2.0
 """Seconds in which the end of work that lost its device must have been written."""
 
 
-class JoinedWorker:
+class JoiningWorker:
     """The worker and its lines. `run` returns the exit code of its process."""
 
     def __init__(self, spec: JoinSpec, traceparent: str = "") -> None:
@@ -136,14 +138,15 @@ class JoinedWorker:
             parsed = parse_gateway(address, insecure_http=self._spec.insecure_http)
         except Problem as problem:
             log.error("a gateway names %s, which is not dialled: %s", address, problem.message)
+            self._list.never(address)
             return
         line = GatewayLine(next(self._numbers), parsed, self._spec.key, self._spec.fingerprints, self)
         self._lines[address] = line
         with anyio.CancelScope() as self._scopes[address]:
             try:
-                if (reason := await line.run()) is not None:
-                    self._refused(address, reason)
-                    await anyio.sleep_forever()
+                while True:
+                    self._refused(address, await line.run())
+                    await anyio.sleep(REFUSED_SECONDS)
             finally:
                 del self._lines[address], self._scopes[address]
                 self._list.left(address)
@@ -188,7 +191,7 @@ class JoinedWorker:
             async with self._turns.turn(line, opening.lease, EVERY if native else opening.slot):
                 await self.worker.run_session(opening, inbox, send)
 
-        connection = self.worker.connect(self._end_without_device, generate, run_session)
+        connection = self.worker.connect(self._end_without_device, generate, run_session, self._be_dismissed)
         self._turns.joined(line, connection.tell_elsewhere)
         return connection
 
@@ -218,6 +221,11 @@ class JoinedWorker:
     def _slots(self) -> int:
         card = self.worker.status.card
         return card.slots if card is not None else 0
+
+    def _be_dismissed(self, dismiss: Dismiss) -> None:
+        """End the process: for an admin's restart, or for good. What runs for that gateway is over; what runs for others may end."""
+        log.info("an admin %s this worker", "restarts" if dismiss.restart else "removed")
+        self.stop(RESTART if dismiss.restart else DISMISSED)
 
     def _end_without_device(self, lost: DeviceLost) -> None:
         """End the process soon, as `Worker` does at once: the end of its work must be written first."""
@@ -254,7 +262,7 @@ async def _ended_by_signals(stop: Callable[[], None]) -> AsyncIterator[None]:
 
 
 async def _run(spec: JoinSpec, traceparent: str) -> int:
-    joined = JoinedWorker(spec, traceparent)
+    joined = JoiningWorker(spec, traceparent)
     async with _ended_by_signals(joined.stop), anyio.create_task_group() as tasks:
         tasks.start_soon(end_with_parent)
         code = await joined.run()

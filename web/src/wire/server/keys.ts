@@ -1,7 +1,8 @@
 // API keys and user accounts, for admins. Times in milliseconds since 1970, 0 is never.
 import { type Answer, type Fetch, request, sendJson } from "../transport/http";
 
-export type Role = "user" | "admin";
+/** What a key may do; that of a worker lets workers on other machines join, and its user has no other role. */
+export type Role = "user" | "admin" | "worker";
 
 export interface Account {
   readonly id: string;

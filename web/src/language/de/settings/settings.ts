@@ -256,7 +256,7 @@ export const settings: SettingsWords = {
   makeKey: "Schlüssel erstellen",
   userName: "Nutzername",
   role: "Rolle",
-  roles: { user: "Nutzer", admin: "Admin" },
+  roles: { user: "Nutzer", admin: "Admin", worker: "Worker auf anderem Rechner" },
   make: "Erstellen",
   keyMade: (name) => `Schlüssel für ${name}`,
   keyOnce: "Kopiere ihn jetzt. Er wird nicht noch einmal angezeigt.",

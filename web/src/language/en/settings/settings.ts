@@ -263,7 +263,7 @@ const english = {
   makeKey: "Create key",
   userName: "User name",
   role: "Role",
-  roles: { user: "User", admin: "Admin" },
+  roles: { user: "User", admin: "Admin", worker: "Worker on another machine" },
   make: "Create",
   keyMade: (name: string) => `Key for ${name}`,
   keyOnce: "Copy it now. You won’t see it again.",

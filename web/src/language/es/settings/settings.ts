@@ -255,7 +255,7 @@ export const settings: SettingsWords = {
   makeKey: "Crear clave",
   userName: "Nombre de usuario",
   role: "Rol",
-  roles: { user: "Usuario", admin: "Administrador" },
+  roles: { user: "Usuario", admin: "Administrador", worker: "Worker en otra máquina" },
   make: "Crear",
   keyMade: (name) => `Clave de ${name}`,
   keyOnce: "Cópiala ahora. No volverás a verla.",

@@ -256,7 +256,7 @@ export const settings: SettingsWords = {
   makeKey: "Créer une clé",
   userName: "Nom d’utilisateur",
   role: "Rôle",
-  roles: { user: "Utilisateur", admin: "Administrateur" },
+  roles: { user: "Utilisateur", admin: "Administrateur", worker: "Worker sur une autre machine" },
   make: "Créer",
   keyMade: (name) => `Clé pour ${name}`,
   keyOnce: "Copiez-la maintenant. Elle ne sera plus affichée.",

@@ -1,4 +1,4 @@
-"""The gateways of this database, and which of them writes a run."""
+"""The gateways of this database, which of them writes a run, and which has loaded a model."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -18,7 +18,8 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name="gateways_pkey"),
     )
     op.create_index("gateways_by_lease_until", "gateways", ["lease_until"])
-    op.add_column("runs", sa.Column("gateway", sa.Text(), nullable=False, server_default=""))
+    for table, column in (("runs", "gateway"), ("remembered_loads", "instance")):
+        op.add_column(table, sa.Column(column, sa.Text(), nullable=False, server_default=""))
 
 
 def downgrade() -> None:
