@@ -211,7 +211,7 @@ async def test_a_kill_loses_what_was_not_yet_written_and_counts_nothing_twice(se
     async with Limited(server).admin as http:
         tokens = [(await chat(http)).json()["usage"]["total_tokens"] for _ in range(3)]
         with anyio.fail_after(60):
-            while stored(server.data)[0] < 3:
+            while stored(server.data)[0] < 3:  # noqa: ASYNC110 (what is waited for is another process)
                 await anyio.sleep(0.05)
         assert stored(server.data) == (3, sum(tokens)), "nobody asked for it: it is written every few seconds"
         tokens += [(await chat(http)).json()["usage"]["total_tokens"] for _ in range(2)]

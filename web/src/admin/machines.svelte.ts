@@ -48,11 +48,6 @@ export class Machines {
     return this.#gateways;
   }
 
-  /** The id of the server that answers. */
-  get gateway(): string {
-    return this.#list?.gateway ?? "";
-  }
-
   get cluster(): ClusterState | null {
     return this.#cluster;
   }

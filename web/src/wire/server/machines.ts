@@ -54,11 +54,11 @@ export interface GatewayRow {
   readonly id: string;
   readonly address: string;
   readonly version: string;
-  readonly started?: number;
-  readonly living?: boolean;
-  /** What is left of its lease, where the server says it. */
-  readonly lease_left?: number | null;
-  readonly runs?: number | null;
+  readonly started: number;
+  /** Whether its lease had not ended at the last look. */
+  readonly living: boolean;
+  /** Whether it is the one that answers. */
+  readonly own: boolean;
 }
 
 export interface NodeResources {

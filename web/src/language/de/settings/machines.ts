@@ -27,11 +27,9 @@ export const machines: MachinesWords = {
   address: "Adresse",
   versionLabel: "Version",
   state: "Zustand",
-  runs: "Antworten",
   since: "Seit",
   alive: "läuft",
   lost: "verloren",
-  leaseLeft: (seconds) => `läuft, noch ${seconds} s gemeldet`,
   thisOne: (address) => `${address} (dieser)`,
 
   cluster: (address) => `Ray-Cluster auf ${address}`,

@@ -27,11 +27,9 @@ const english = {
   address: "Address",
   versionLabel: "Version",
   state: "State",
-  runs: "Replies",
   since: "Since",
   alive: "alive",
   lost: "lost",
-  leaseLeft: (seconds: string) => `alive, ${seconds} s of lease left`,
   thisOne: (address: string) => `${address} (this one)`,
 
   cluster: (address: string) => `Ray cluster at ${address}`,

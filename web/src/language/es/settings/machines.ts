@@ -27,11 +27,9 @@ export const machines: MachinesWords = {
   address: "Dirección",
   versionLabel: "Versión",
   state: "Estado",
-  runs: "Respuestas",
   since: "Desde",
   alive: "activo",
   lost: "perdido",
-  leaseLeft: (seconds) => `activo, ${seconds} s de plazo`,
   thisOne: (address) => `${address} (este)`,
 
   cluster: (address) => `Clúster de Ray en ${address}`,

@@ -27,11 +27,9 @@ export const machines: MachinesWords = {
   address: "Adresse",
   versionLabel: "Version",
   state: "État",
-  runs: "Réponses",
   since: "Depuis",
   alive: "actif",
   lost: "perdu",
-  leaseLeft: (seconds) => `actif, bail de ${seconds} s`,
   thisOne: (address) => `${address} (celui-ci)`,
 
   cluster: (address) => `Cluster Ray à ${address}`,
