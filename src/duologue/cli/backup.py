@@ -1,6 +1,6 @@
 """`duologue backup`: copy all stored data into one file, and restore it.
 
-A copy can be made while a server runs; restoring takes the lock of the data folder, so no server may run.
+A copy can be made while a server runs; restoring takes the lock of the data folder, so no server may run, and of PostgreSQL no gateway.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import anyio
 import typer
 
 from duologue.cli import Config, Data
@@ -17,6 +18,7 @@ from duologue.cli.accounts.account_store import RecordedAct, record
 from duologue.errors import StartFailed
 
 if TYPE_CHECKING:
+    from duologue.config import Settings
     from duologue.store.backup.archive import Backup
 
 
@@ -36,37 +38,79 @@ def backup(
 ) -> None:
     """Back up all data into FILE, or restore it with --restore."""
     from duologue.config import load
+
+    settings = load(config, os.environ, {"data": data})
+    if restore:
+        if not file.is_file():
+            raise StartFailed(f"There is no file {file}.")
+        _restore(settings, file)
+    else:
+        _back_up(settings, file)
+
+
+def _back_up(settings: Settings, file: Path) -> None:
+    from duologue.cli.files.backed_up_files import backed_up_files
+    from duologue.store.backup import archive
+
+    url = settings.database_url
+    if url is None:
+        copy = archive.back_up(settings.data, file, _now, backed_up_files(settings))
+    else:
+        from duologue.store.backup.postgresql_backup import back_up_to_file
+
+        copy = archive.write(
+            file, _now, lambda path: anyio.run(back_up_to_file, url, path), backed_up_files(settings)
+        )
+    record(settings, RecordedAct("backup.create", str(file)))
+    print(f"{file}: {_count(copy)}, {copy.size / 1e6:.1f} MB.")
+    if copy.missing:
+        print(f"{copy.missing} files referenced by conversations are missing and not in the backup.")
+
+
+def _restore(settings: Settings, file: Path) -> None:
+    from duologue.cli.files.backed_up_files import backed_up_files
+    from duologue.gateway import process_lock
     from duologue.store.accounts.audit_file import carry_over
     from duologue.store.backup import archive
     from duologue.store.database import FILE
 
-    settings = load(config, os.environ, {"data": data})
-    if settings.database is not None:
-        raise StartFailed(
-            "Conversations are stored in PostgreSQL. Back them up with `pg_dump --format=custom --file=duologue.dump DATABASE`, "
-            f"restore them with `pg_restore`, and copy the folder {settings.data / archive.BLOBS} with the files."
-        )
-    if not restore:
-        copy = archive.back_up(settings.data, file, _now)
-        record(settings, RecordedAct("backup.create", str(file)))
-        print(f"{file}: {_count(copy)}, {copy.size / 1e6:.1f} MB.")
-        if copy.missing:
-            print(f"{copy.missing} files referenced by conversations are missing and not in the backup.")
-        return
-    from duologue.gateway import process_lock
-
-    if not file.is_file():
-        raise StartFailed(f"There is no file {file}.")
+    url = settings.database_url
     with process_lock.data_folder(settings.data, "duologue backup --restore"):
-        restored = archive.restore(file, settings.data, _now)
-        if restored.replaced is not None:
-            carry_over(restored.replaced, settings.data / FILE)
+        if url is None:
+            restored = archive.restore(file, settings.data, _now, backed_up_files(settings))
+            if restored.replaced is not None:
+                carry_over(restored.replaced, settings.data / FILE)
+        else:
+            restored = _restore_postgresql(url, settings, file)
         record(settings, RecordedAct("backup.restore", str(file)))
-    print(f"{settings.data} now holds {_count(restored)}.")
+    place = settings.data if url is None else "The PostgreSQL database"
+    print(f"{place} now holds {_count(restored)}.")
     if restored.missing:
         print(f"{restored.missing} files referenced by conversations are missing.")
     if restored.replaced is not None:
-        print(f"The previous database was moved to {restored.replaced}.")
+        moved = "was moved" if url is None else "was copied"
+        print(f"The previous database {moved} to {restored.replaced}.")
+
+
+def _restore_postgresql(url: str, settings: Settings, file: Path) -> Backup:
+    import tempfile
+
+    from duologue.cli.files.backed_up_files import backed_up_files
+    from duologue.store.backup import archive
+    from duologue.store.backup.postgresql_backup import refuse_while_serving, restore_from_file
+    from duologue.store.database import FILE
+
+    # Asked before the files are added, too.
+    anyio.run(refuse_while_serving, url)
+    with (
+        archive.unpacked(file, settings.data, backed_up_files(settings)) as (copy, restored),
+        tempfile.TemporaryDirectory(dir=settings.data, prefix=".replaced-") as folder,
+    ):
+        aside = Path(folder, FILE)
+        anyio.run(restore_from_file, url, copy, aside, _now)
+        replaced = archive.place_aside(settings.data, "replaced", _now())
+        aside.rename(replaced)
+    return restored._replace(replaced=replaced)
 
 
 def _count(backup: Backup) -> str:

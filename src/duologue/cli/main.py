@@ -20,6 +20,7 @@ from duologue import __version__
 from duologue.cli import Config, Data, avatar, backup, keys, models
 from duologue.cli import voice as voice_commands
 from duologue.cli.accounts import audit, users
+from duologue.cli.files import storage
 from duologue.cli.joining import join_flags, machines
 from duologue.cli.life import flags as life
 from duologue.cli.usage import key_commands, usage_command
@@ -422,6 +423,7 @@ app.command()(audit.audit)
 app.command()(usage_command.usage)
 app.add_typer(avatar.avatars)
 app.command()(backup.backup)
+app.add_typer(storage.storage)
 
 
 def _announce(supervisor: SupervisorLink | None) -> Callable[[str], None]:

@@ -50,9 +50,10 @@ class LocalCopies:
         return path
 
     async def adopt(self, name: str, file: Path) -> None:
-        """Keep a file that was just stored: what stores a file mostly reads it next. It is only a copy, so failures do not matter."""
-        await disk_cleanup(_adopted, file, self._path(name), self._clock())
+        """Keep a file that was just stored, where there is room: what stores a file mostly reads it next. It is only a copy, so failures
+        do not matter."""
         await self.trim()
+        await disk_cleanup(_adopted, file, self._path(name), self._clock(), self._most)
 
     async def drop(self, name: str) -> None:
         await disk_cleanup(_removed, self._path(name))
@@ -95,11 +96,12 @@ def _touched(path: Path, now: float) -> bool:
     return True
 
 
-def _adopted(file: Path, path: Path, now: float) -> None:
+def _adopted(file: Path, path: Path, now: float, most: int) -> None:
     with suppress(OSError):
         _made(path.parent)
-        file.replace(path)
-        _touched(path, now)
+        if sum(size for _, size, _ in _listed(path.parent)) + file.stat().st_size <= most:
+            file.replace(path)
+            _touched(path, now)
     _removed(file)
 
 
@@ -110,12 +112,7 @@ def _removed(path: Path) -> None:
 
 def _trimmed(folder: Path, most: int, before: float) -> None:
     """Also what a server left that was killed while it fetched a copy."""
-    found: list[tuple[float, int, Path]] = []
-    with suppress(OSError):
-        for path in folder.iterdir():
-            with suppress(OSError):
-                state = path.stat()
-                found.append((state.st_mtime, state.st_size, path))
+    found = _listed(folder)
     left = sum(size for _, size, _ in found)
     for at, size, path in sorted(found):
         if at >= before:
@@ -123,3 +120,14 @@ def _trimmed(folder: Path, most: int, before: float) -> None:
         if left > most or path.suffix == ".part":
             _removed(path)
             left -= size
+
+
+def _listed(folder: Path) -> list[tuple[float, int, Path]]:
+    """Time, size and path of each copy."""
+    found: list[tuple[float, int, Path]] = []
+    with suppress(OSError):
+        for path in folder.iterdir():
+            with suppress(OSError):
+                state = path.stat()
+                found.append((state.st_mtime, state.st_size, path))
+    return found

@@ -82,6 +82,19 @@ class Database:
 
     @staticmethod
     @asynccontextmanager
+    async def unmigrated(url: str) -> AsyncIterator[Database]:
+        """The PostgreSQL database at `url` as it is, for what must not change its schema. Raises StartFailed when it cannot be used."""
+        database = _postgresql(url)
+        try:
+            with _starting(database.place):
+                async with database.reading():
+                    pass
+            yield database
+        finally:
+            await database._close()
+
+    @staticmethod
+    @asynccontextmanager
     async def memory() -> AsyncIterator[Database]:
         """A database in memory that ends with the block: for temporary chats, and for tests."""
         from duologue.store.schema import migrate

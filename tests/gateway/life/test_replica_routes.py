@@ -76,7 +76,8 @@ def code(answer: httpx.Response) -> tuple[int, str]:
 
 async def test_a_server_is_drained_and_works_again(http, pool, acts):
     asked = connected(pool)
-    assert (await http.post("w0/replicas/drain", params={"url": "http://b"})).status_code == 202
+    drained = await http.post("w0/replicas/drain", params={"url": "http://b"})
+    assert drained.status_code == 202, drained.text
     assert pool.load_spec("w0").options["drained"] == ["http://b"]
     assert (await http.delete("w0/replicas/drain", params={"url": "http://b"})).status_code == 200
     assert pool.load_spec("w0").options["drained"] == []

@@ -9,7 +9,7 @@ from tests.gateway.machines.join_server import NAME, PATIENCE, REQUEST, JoinServ
 from tests.support.joined_stand_in import JOIN, JoinedStandIn
 
 from duologue.wire import worker_protocol
-from duologue.wire.machines.join_protocol import GOING
+from duologue.wire.machines.join_protocol import GOING, SESSION_UNKNOWN, Refuse
 
 pytestmark = pytest.mark.anyio
 
@@ -82,3 +82,22 @@ async def test_slots_that_work_elsewhere_are_not_granted():
                 assert server.pool.scheduler.is_waiting(two.ticket)
                 await worker.send(worker_protocol.SlotsElsewhere(()))
                 await granted(two)
+
+
+async def test_a_session_that_has_ended_does_not_go_on_and_its_process_may_begin_another():
+    server = JoinServer()
+    async with server.running():
+        worker = JoinedStandIn(server.address)
+        async with worker.joined():
+            await worker.ready()
+            await server.until(NAME, "ready")
+            await worker.sockets["live"].close(GOING)
+            await server.until(NAME, "offline")
+            for line in ("live", "bulk"):
+                _, reply, _ = await worker.open(line)
+                assert isinstance(reply, Refuse)
+                assert reply.code == SESSION_UNKNOWN
+        again = JoinedStandIn(server.address, join=replace(JOIN, session="another-session-of-it"))
+        async with again.joined():
+            await again.ready()
+            await server.until(NAME, "ready")

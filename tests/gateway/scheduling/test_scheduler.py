@@ -8,6 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from duologue.gateway.scheduling.eta import Job
 from duologue.gateway.scheduling.queueing.slots import reusable_messages
+from duologue.gateway.scheduling.queueing.worker_table import MANY
 from duologue.gateway.scheduling.scheduler import (
     EVERY_SLOT,
     Granted,
@@ -677,3 +678,19 @@ class Overtaken(RuleBasedStateMachine):
 
 TestOvertaken = Overtaken.TestCase
 TestOvertaken.settings = settings(max_examples=150, stateful_step_count=50)
+
+
+def test_where_a_model_has_many_slots_places_are_told_at_first_and_then_together():
+    queue = Scheduler(1000)
+    queue.worker_ready("w", "m", MANY + 44, 0.0)
+    for number in range(MANY + 44):
+        assert [type(command) for command in queue.request(f"r{number}", "m", 0.0)] == [Granted]
+    (first,) = queue.request("a", "m", 1.0)
+    (second,) = queue.request("b", "m", 1.0)
+    assert isinstance(first, Moved)
+    assert isinstance(second, Moved)
+    assert (first.position, second.position) == (1, 2)
+    assert 0 < first.wait <= second.wait
+    (granted,) = queue.release("r0", "w", 0, 2.0)
+    assert granted == Granted("a", "w", (0,))
+    assert [(moved.ticket, moved.position) for moved in queue.places(2.0)] == [("b", 1)]

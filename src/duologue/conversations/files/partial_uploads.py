@@ -64,7 +64,9 @@ class PartialUploads:
             raise TooLarge(
                 f"The file is larger than {self._limit / 2**20:g} MB; the setting limits.blob_mb raises the limit."
             )
-        upload = PartialUpload(self.mark + secrets.token_hex(16), user, name, mime, size, touched=self._now())
+        # Pieces that are shared need no way to the gateway that began.
+        mark = "" if self._pieces.is_shared else self.mark
+        upload = PartialUpload(mark + secrets.token_hex(16), user, name, mime, size, touched=self._now())
         # It has its place before the first await: two that begin together must not both take the last one.
         self._uploads[upload.id] = upload
         try:

@@ -17,9 +17,9 @@ ReplicaUrl = Annotated[
 
 
 def router(life: LifeService) -> APIRouter:
-    """The routes,."""
+    """The routes."""
     routes = APIRouter(
-        tags=["operations"], prefix="/api/admin/workers/{name}/replicas", dependencies=[Depends(admin)]
+        tags=["operations"], prefix="/api/admin/workers/{name:path}/replicas", dependencies=[Depends(admin)]
     )
 
     async def change(name: str, request: Request, url: str, drained: bool) -> dict[str, Any]:

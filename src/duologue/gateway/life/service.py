@@ -90,8 +90,9 @@ class LifeService:
     def router(self) -> APIRouter:
         """The routes for admins."""
         routes = APIRouter()
-        routes.include_router(life_routes.router(self))
+        # Names of workers may have slashes: the longer paths come first.
         routes.include_router(replica_routes.router(self))
+        routes.include_router(life_routes.router(self))
         return routes
 
     async def run(self, *, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:

@@ -36,6 +36,9 @@ log = logging.getLogger(__name__)
 JOIN_OFF = "Workers on other machines may not join this server. Set machines.join to true (DUOLOGUE_MACHINES__JOIN=true) and restart it."
 NO_VOICE = "This server has no voice: a voice worker cannot join. Set voice.enabled to true, or install the extra voice."
 BUSY = Refuse("busy", "The server cannot let another worker join just now. It may try again.", 5.0)
+UNKNOWN = Refuse(
+    SESSION_UNKNOWN, "The server does not know this session, or has ended it: begin a new one.", 0.0
+)
 VOICE = "voice"
 MOST_ACTS = 1000
 """Entries for the audit log that may wait for it."""
@@ -165,7 +168,7 @@ class JoinService:
             return admitted
         worker = admitted.worker
         if admitted.comes == "resumed":
-            return self._sessions[worker.name]
+            return self._resumed(worker)
         if placed is not None:
             return self._begin_placed(worker, placed, user)
         assert pool is not None
@@ -178,11 +181,12 @@ class JoinService:
     def resume_bulk(self, opening: JoinBulk, user: User) -> JoinSession | Refuse:
         """The session of a second socket."""
         worker = self.table.find(opening.session, user.id, user.key)
-        if worker is None or worker.name not in self._sessions:
-            return Refuse(
-                SESSION_UNKNOWN, "The server does not know this session: begin with the live socket.", 0.0
-            )
-        return self._sessions[worker.name]
+        return UNKNOWN if worker is None else self._resumed(worker)
+
+    def _resumed(self, worker: JoinRow) -> JoinSession | Refuse:
+        """A session that goes on. One that has ended is still known by its name until that is given up."""
+        session = self._sessions.get(worker.name)
+        return UNKNOWN if session is None or session.transport.ended else session
 
     def welcome(self, session: JoinSession, received: int) -> Welcome:
         """The answer to a worker that is let in; `received`: the last frame of this line."""

@@ -34,7 +34,7 @@ from duologue.gateway.scheduling.queueing.slots import (
     used_elsewhere,
 )
 from duologue.gateway.scheduling.queueing.wait_forecast import told, waits, waits_whole
-from duologue.gateway.scheduling.queueing.worker_table import WorkerTable, unloaded_message
+from duologue.gateway.scheduling.queueing.worker_table import MANY, WorkerTable, unloaded_message
 
 __all__ = [
     "EVERY_SLOT",
@@ -427,7 +427,10 @@ class Scheduler:
     # ---- places and waits
 
     def _told(self, model: str, at: float) -> list[Command]:
-        """The places near the head that have changed."""
+        """The places near the head that have changed. Where a model has many slots they change all the time, and soon come to nothing: the
+        next `places` tells them."""
+        if len(self._workers.slots_for(model)) > MANY:
+            return []
         changed: list[Command] = []
         for moved in self._places(model, at, NEAR):
             entry = self._waiting[moved.ticket]
@@ -440,8 +443,8 @@ class Scheduler:
         """The place of a request that has just come, far back: counted and estimated without walking the line."""
         count, seconds = queue.before(entry)
         length = self._length(queue, entry)
-        busy = self._workers.until_slots(entry.model, at, self.estimator) or [0.0]
-        wait = (sum(busy) + seconds) / len(busy)
+        mean, slots = self._workers.mean_until_free(entry.model, at, self.estimator)
+        wait = mean + seconds / slots
         entry.reported = min(count + 1, length)
         return Moved(entry.ticket, entry.reported, told(wait), length)
 

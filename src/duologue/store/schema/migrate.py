@@ -54,6 +54,7 @@ async def bring_up(
                 ) from error
             return
         if database.is_postgresql and version < head:
+            await _refuse_under_others(connection, version, head, database.place)
             await connection.run_sync(_upgrade, head)
             return
     if version == head:
@@ -63,13 +64,37 @@ async def bring_up(
             f"{database.place} was written by a newer Duologue (version {version} of the tables; this program knows "
             f"{head}). Install the newer program again, or start this one with another --data (DUOLOGUE_DATA)."
         )
-    if database.file is None:
-        async with database.writing() as connection:
-            await connection.run_sync(_upgrade, head)
-        return
     if copies is not None:
         await _copy(database, copies, f"duologue-{version}-{_stamp(now())}.db")
-    await _migrate_file(database.file, head)
+    if database.file is not None:
+        await _migrate_file(database.file, head)
+
+
+async def _refuse_under_others(connection: AsyncConnection, version: str, head: str, place: str) -> None:
+    """Raises StartFailed where a migration to come changes what older gateways that run now still use."""
+    contracting = contracting_between(version, head)
+    if not contracting or (await connection.execute(text("SELECT to_regclass('gateways')"))).scalar() is None:
+        return
+    living = await connection.scalar(
+        text(
+            "SELECT count(*) FROM gateways WHERE lease_until >= CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)"
+        )
+    )
+    if living:
+        raise StartFailed(
+            f"{place} has {living} older gateways that are running, and this version changes tables that they use (revision "
+            f"{contracting[0]}). Stop all gateways, and start this one first."
+        )
+
+
+def contracting_between(version: str, head: str) -> list[str]:
+    """The revisions after `version` up to `head` under which older programs cannot go on: those that say `kind = "contract"`."""
+    from alembic.script import ScriptDirectory
+
+    revisions = ScriptDirectory(str(MIGRATIONS)).iterate_revisions(head, version)
+    return sorted(
+        script.revision for script in revisions if getattr(script.module, "kind", "expand") == "contract"
+    )
 
 
 async def version_of(connection: AsyncConnection) -> str | None:

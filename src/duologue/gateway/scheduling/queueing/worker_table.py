@@ -8,6 +8,9 @@ from duologue.gateway.scheduling.eta import Estimates, Job, SlotProgress
 from duologue.gateway.scheduling.queueing.queue_commands import Refused
 from duologue.gateway.scheduling.queueing.slots import NEVER, Slot, WorkerSlots
 
+MANY = 256
+"""Slots of a model from which on its whole forecast is too much work for every step."""
+
 
 def unloaded_message(model: str) -> str:
     """The sentence for requests that used or waited for a model that was unloaded."""
@@ -96,6 +99,17 @@ class WorkerTable:
         """Until each busy slot of a model is free, and until each slot of one of its starting workers is there."""
         busy = [_until_free(model, slot, at, by) for slot in self.slots_for(model) if not slot.free]
         return busy + [seconds for slots in self._starting(model, at, by) for seconds in slots]
+
+    def mean_until_free(self, model: str, at: float, by: Estimates) -> tuple[float, int]:
+        """The mean of `until_slots`, and how many they are; of many, some are taken for all."""
+        busy = [slot for slot in self.slots_for(model) if not slot.free]
+        step = max(1, len(busy) // MANY)
+        seconds = [_until_free(model, slot, at, by) for slot in busy[::step]]
+        starting = [second for slots in self._starting(model, at, by) for second in slots]
+        count = len(busy) + len(starting)
+        return ((sum(seconds) * len(busy) / max(1, len(seconds))) + sum(starting)) / max(1, count), max(
+            1, count
+        )
 
     def until_workers(self, model: str, at: float, by: Estimates) -> list[list[float]]:
         """For each worker of a model, until each of its slots is free."""
