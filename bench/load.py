@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -63,9 +64,11 @@ def wait_ready(url: str, process: subprocess.Popen[bytes], seconds: float = 60.0
     raise SystemExit(f"{url} did not become ready")
 
 
-async def stream(port: int, path: str, body: dict[str, object]) -> tuple[float, float, int]:
+async def stream(
+    port: int, path: str, body: dict[str, object], tls: ssl.SSLContext | None = None
+) -> tuple[float, float, int]:
     """POST `body` and read the answer to its end: (time of first event, time of last byte, events)."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**20)
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**20, ssl=tls)
     data = json.dumps(body).encode()
     writer.write(
         f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n"

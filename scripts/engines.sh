@@ -2,7 +2,7 @@
 # Tests the optional engines: each extra of the package in its own environment, build/engines/NAME, with its real
 # library, on tiny models that the tests generate. Only packages are downloaded.
 #
-#   scripts/engines.sh [NAME ...]    whisper, kokoro-onnx, kokoro, qwen, pocket, omni, transformers, musetalk, wan, s3; without a name
+#   scripts/engines.sh [NAME ...]    whisper, kokoro-onnx, kokoro, qwen, pocket, omni, transformers, musetalk, wan, s3, ray; without a name
 #                               all of them
 #
 # Environments are removed after their tests, because two of them are large; KEEP=1 keeps and reuses them. $DUOLOGUE_TORCH is
@@ -55,6 +55,8 @@ make_environment() {
     case "$1" in
     # The tests of the real server need a voice, those of quantised models bitsandbytes.
     omni) install --constraint "$place/kept" --editable '.[omni,voice]' bitsandbytes pytest hypothesis || return 1 ;;
+    # The tests of workers over a cluster run the real server.
+    ray) install --editable '.[ray]' pytest hypothesis || return 1 ;;
     transformers) install --constraint "$place/kept" --editable '.[transformers,voice]' pytest hypothesis || return 1 ;;
     s3) install --constraint "$place/kept" --editable '.[s3]' 'moto[server]' pytest || return 1 ;;
     *) install --constraint "$place/kept" --editable ".[$extra]" onnx pytest hypothesis || return 1 ;;
@@ -62,15 +64,15 @@ make_environment() {
     touch "$place/.done"
 }
 
-[ $# -gt 0 ] || set -- whisper kokoro-onnx kokoro qwen pocket omni transformers musetalk wan s3
+[ $# -gt 0 ] || set -- whisper kokoro-onnx kokoro qwen pocket omni transformers musetalk wan s3 ray
 for name in "$@"; do
     case "$name" in
-    whisper | kokoro-onnx | kokoro | pocket | musetalk | wan | s3) tests="test_$(echo "$name" | tr - _).py" ;;
+    whisper | kokoro-onnx | kokoro | pocket | musetalk | wan | s3 | ray) tests="test_$(echo "$name" | tr - _).py" ;;
     qwen) tests=test_qwen_asr.py ;;
     omni) tests='test_qwen_omni*.py' ;;
     transformers) tests='test_huggingface*.py' ;;
     *)
-        echo "There is no engine $name; choose from whisper, kokoro-onnx, kokoro, qwen, pocket, omni, transformers, musetalk, wan and s3." >&2
+        echo "There is no engine $name; choose from whisper, kokoro-onnx, kokoro, qwen, pocket, omni, transformers, musetalk, wan, s3 and ray." >&2
         exit 1
         ;;
     esac
@@ -79,7 +81,7 @@ for name in "$@"; do
     if { [ -f "$place/.done" ] || make_environment "$name"; } &&
         "$place/bin/python" -m pytest -W ignore tests/engines_extra/$tests; then # $tests may be a pattern
         "$place/bin/python" -m pip list --format freeze 2>/dev/null |
-            grep -iE '^(faster-whisper|ctranslate2|kokoro|kokoro-onnx|qwen-asr|torch|onnxruntime|transformers|diffusers|peft|gguf|obstore|moto)=' || :
+            grep -iE '^(faster-whisper|ctranslate2|kokoro|kokoro-onnx|qwen-asr|torch|onnxruntime|transformers|diffusers|peft|gguf|obstore|moto|ray)=' || :
     else
         failed="$failed $name"
     fi

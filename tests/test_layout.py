@@ -86,7 +86,7 @@ MAY_IMPORT: dict[str, set[str] | str] = {
     "sessions": TRACED | {"text", "turns", "engines", "resampler", "fair_lane"},
     "worker": TRACED
     | {"linked_socket", "stall_watch", "text", "turns", "engines", "sessions", "wire", "models"},
-    "placement": GROUND | {"telemetry", "threads", "process_limits", "wire"},
+    "placement": GROUND | {"telemetry", "notifier", "threads", "process_limits", "wire"},
     "storage": SHELL,
     "store": SHELL,
     "decoder": SHELL | {"fair_lane", "process_limits", "landlock"},
@@ -334,6 +334,8 @@ PURE = (
     "gateway/scheduling/eta.py",
     "gateway/workers/heartbeat.py",
     "gateway/life/autoscaling.py",
+    "gateway/machines/place_resources.py",
+    "placement/loss_detection.py",
     "gateway/life/replacement.py",
     "gateway/models/requested/resting_models.py",
     "gateway/admin/load_metrics.py",
@@ -394,6 +396,7 @@ IMPURE_MODULES = {
 THREADS = ("threads.py",)
 # Libraries that are slow or large to import -> the files that may, inside which they are loaded when used.
 HEAVY: dict[str, tuple[str, ...]] = {
+    "ray": ("placement/ray_cluster.py",),
     "xllamacpp": ("engines/llama/library.py",),
     "torch": (
         "engines/asr/qwen.py",

@@ -53,7 +53,7 @@ from duologue.gateway.files.stored_files import StoredFiles
 from duologue.gateway.help import help_routes
 from duologue.gateway.help.search import HelpSearch
 from duologue.gateway.life.service import LifeService
-from duologue.gateway.machine_wiring import join_service, machine_routers
+from duologue.gateway.machine_wiring import join_service, machine_routers, ray_places, run_machines
 from duologue.gateway.media.fitted_generate import FittedGenerate
 from duologue.gateway.media.fitter import MediaFitter
 from duologue.gateway.media.references import MediaReferences
@@ -118,6 +118,9 @@ class Gateway:
     `restarts` says how often the gateway was started again, and why.
     """
 
+    service: Service | None = None
+    tls: ssl.SSLContext | None = None
+
     def __init__(
         self,
         settings: Settings,
@@ -127,8 +130,7 @@ class Gateway:
         restarts: GatewayRestarts | None = None,
         list_cards: ListCards = tuple,
     ) -> None:
-        self.settings = settings
-        self._restarts = restarts or GatewayRestarts()
+        self.settings, self._restarts = settings, restarts or GatewayRestarts()
         self.membership = Membership(settings)
         self.sharing = Sharing(settings, self.membership)
         self.accounts = Accounts(settings)
@@ -140,6 +142,7 @@ class Gateway:
         self.startup_messages = StartupMessages(settings, announce)
         self.voice: Pool | None = None
         estimator = Estimator({**BASES, "chat": settings.eta.chat_s}, alpha=settings.eta.alpha)
+        self.places = ray_places(settings)
         self.pool = Pool(
             load_specs,
             Scheduler(settings.queue.limit, estimator),
@@ -148,6 +151,7 @@ class Gateway:
             on_change=self._pool_changed,
             stall_limit=settings.lifecycle.engine_stall_s,
             weight_of=self.usage.lookup.weight,
+            placed=self.places.keeper,
         )
         self.metrics = ServerMetrics(self.pools, self.pool.find)
         work = self.metrics.work
@@ -195,8 +199,6 @@ class Gateway:
         self.life = LifeService(settings, self.pools(), probe_hardware, moved=moved)
         self.upstreams, self.joins = UpstreamService(settings, self.pool), join_service(self)
         self._settled, self._loads_repeated = anyio.Event(), anyio.Event()
-        self.service: Service | None = None
-        self.tls: ssl.SSLContext | None = None
         self.app = self._application()
 
     def _call_services(self, generator: Generator) -> CallServices:
@@ -473,7 +475,7 @@ class Gateway:
             await tasks.start(self.recordings.run, self.service.stores.durable.recordings)
             tasks.start_soon(self._repeat_loads)
             await tasks.start(self.background_work.run)
-            await tasks.start(self.joins.run)
+            await tasks.start(run_machines, self)
             await tasks.start(self.accounts.run, self.service.stores.durable.database)
             await tasks.start(self.usage.run, self.service.stores.durable.usage)
             self.library.use(self.service.stores.durable.custom_voices)

@@ -1,4 +1,4 @@
-"""Puts together what belongs to workers on other machines: who joins, how it is recorded, and the routes. Called by `app`."""
+"""Puts together what belongs to workers on other machines: who joins, how it is recorded, what a cluster runs, and the routes. Called by `app`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,14 @@ from duologue.gateway.accounts import Accounts
 from duologue.gateway.audit.audit_log import Actor
 from duologue.gateway.auth.background_work import BackgroundWork
 from duologue.gateway.auth.keys import User
+from duologue.gateway.life.service import LifeService
 from duologue.gateway.machines import join_socket, machine_routes, offer_routes
 from duologue.gateway.machines.join_service import JoinService
 from duologue.gateway.machines.model_offers import ModelOffers
+from duologue.gateway.machines.ray_places import RayPlaces
+from duologue.gateway.placement_wiring import placement_routers
+from duologue.gateway.placement_wiring import ray_places as ray_places
+from duologue.gateway.placement_wiring import run_machines as run_machines
 from duologue.gateway.scheduling.pool import Pool
 
 
@@ -26,6 +31,14 @@ class JoinParts(Protocol):
     background_work: BackgroundWork
     pool: Pool
     voice: Pool | None
+
+
+class MachineParts(JoinParts, Protocol):
+    """The same, and what was made of them."""
+
+    life: LifeService
+    joins: JoinService
+    places: RayPlaces
 
 
 def join_service(parts: JoinParts) -> JoinService:
@@ -46,7 +59,7 @@ def join_service(parts: JoinParts) -> JoinService:
     )
 
 
-def machine_routers(parts: JoinParts, joins: JoinService) -> tuple[APIRouter, ...]:
+def machine_routers(parts: MachineParts, joins: JoinService) -> tuple[APIRouter, ...]:
     """The sockets of joined workers, and what admins see of their machines."""
     pools = [pool for pool in (parts.pool, parts.voice) if pool is not None]
     settings = parts.settings.machines
@@ -54,4 +67,5 @@ def machine_routers(parts: JoinParts, joins: JoinService) -> tuple[APIRouter, ..
         join_socket.router(joins),
         offer_routes.router(joins, ModelOffers(parts.pool, parts.settings.data / "models")),
         machine_routes.router(joins, pools, join=settings.join, lease_s=settings.lease_s),
+        *placement_routers(parts.places, parts.life, parts.accounts.keys, joins),
     )

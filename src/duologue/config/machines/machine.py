@@ -40,3 +40,7 @@ class RaySettings(Section):
         default=5,
         description="Seconds without a sign of life after which a node of a local cluster counts as lost.",
     )
+    card_gb: Annotated[float, Field(ge=0, allow_inf_nan=False)] = Field(
+        default=0,
+        description="Gigabytes of each graphics card of the cluster, by which models share cards or take several; 0: a whole card for each.",
+    )

@@ -61,6 +61,7 @@ ACTS: Mapping[tuple[str, str], Act] = {
     ("DELETE", "/api/voice/packs/{name}"): Act("voice_pack.delete", ("name",)),
     ("POST", "/api/admin/workers/{name}/restart"): Act("worker.restart", ("name",)),
     ("POST", "/api/admin/workers/{name}/drain"): Act("worker.drain", ("name",)),
+    ("POST", "/api/admin/nodes/{node}/drain"): Act("node.drain", ("node",)),
     ("DELETE", "/api/admin/workers/{name}/drain"): Act("worker.drain_end", ("name",)),
     ("POST", "/api/admin/workers/{name}/replicas/drain"): Act("replica.drain", ("name",)),
     ("DELETE", "/api/admin/workers/{name}/replicas/drain"): Act("replica.drain_end", ("name",)),

@@ -31,6 +31,10 @@ class WorkerMemory(Struct, frozen=True):
         return needed + SPARE <= self.free if needed else True
 
 
+ANYWHERE, NOWHERE = WorkerMemory(0, 0, None), WorkerMemory(1, 0, 0)
+"""Of a worker on a cluster that has room for another one, and on one that has none."""
+
+
 def choose_way(memory: WorkerMemory, *, stays: bool) -> tuple[Way, str]:
     """How to replace a worker, and why, for the log. `stays`: it must keep its name and its place: a voice, whose seats cannot be at two
     workers, or the worker of a connected server."""

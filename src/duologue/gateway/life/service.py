@@ -18,7 +18,7 @@ from duologue.gateway.life import life_routes, replica_routes
 from duologue.gateway.life.autoscaling import ScaleLimits
 from duologue.gateway.life.drain import Drain
 from duologue.gateway.life.measured_memory import ProbeHardware, measure
-from duologue.gateway.life.replacement import WorkerMemory
+from duologue.gateway.life.replacement import ANYWHERE, NOWHERE, WorkerMemory
 from duologue.gateway.life.rolling_restart import RollingRestart
 from duologue.gateway.life.scaler import Scaler
 from duologue.gateway.life.work_gate import WorkGate
@@ -57,6 +57,8 @@ class LifeService:
         self.record = record
         self.grace = settings.lifecycle.drain_s
         self._probe = probe
+        self.has_room: Callable[[WorkerStatus], bool | None] = lambda status: None
+        """Whether there is room for one more worker like this one, where it is placed on a cluster; None for one on this machine."""
         self._folder = settings.data / "models"
         self._runs: ActiveRuns | None = None
         self.drain = Drain(time.time, self._running)
@@ -64,7 +66,7 @@ class LifeService:
         self.scaler = Scaler(
             pools[0],
             _limits(settings),
-            self._memory,
+            self._memory_to_scale,
             grace=self.grace,
             paused=lambda: self.drain.state is not None or self.restart.progress.running,
         )
@@ -139,7 +141,13 @@ class LifeService:
         active = () if self._runs is None else self._runs.active
         return max(tickets, len([run for run in active if run.view.waiting != "approval"]))
 
+    async def _memory_to_scale(self, status: WorkerStatus) -> WorkerMemory:
+        # Where a cluster has no room, what waits for it is what makes the cluster grow.
+        return ANYWHERE if self.has_room(status) is not None else await self._memory(status)
+
     async def _memory(self, status: WorkerStatus) -> WorkerMemory:
+        if (room := self.has_room(status)) is not None:
+            return ANYWHERE if room else NOWHERE
         processes = [one.process for pool in self.pools for one in pool.workers.values() if one.process]
         return await hardware_io(measure, status, processes, self._probe, self._folder)
 

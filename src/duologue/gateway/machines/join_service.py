@@ -195,7 +195,8 @@ class JoinService:
             gateway=self.gateway,
             lease_s=self._settings.lease_s,
             received=received,
-            gateways=self.addresses(),
+            # A placed worker belongs to the gateway that placed it.
+            gateways=() if session.worker.placed else self.addresses(),
         )
 
     def addresses(self) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from duologue.gateway.scheduling.eta import Job
 from duologue.gateway.scheduling.lease import Lease
 from duologue.gateway.scheduling.lowest_place import BATCH, in_lowest_place
 from duologue.gateway.scheduling.place_refresh import tell_in_turns
-from duologue.gateway.scheduling.roster import Roster
+from duologue.gateway.scheduling.roster import KeeperElsewhere, Roster
 from duologue.gateway.scheduling.scheduler import (
     EVERY_SLOT,
     NO_MODEL,
@@ -82,6 +82,7 @@ class Pool(Roster):
         ticket_prefix: str = "q_",
         stall_limit: float | None = None,
         weight_of: Callable[[str], float] = lambda share: 1.0,
+        placed: KeeperElsewhere | None = None,
     ) -> None:
         self._ticket_prefix = ticket_prefix
         self._weight_of = weight_of
@@ -95,6 +96,7 @@ class Pool(Roster):
             clock=clock,
             on_change=on_change,
             stall_limit=stall_limit,
+            placed=placed,
         )
         self._lease_ended = Notifier()
         self._asking = FairLane(ASKING, 1, patience=None, refusal=TOO_MANY_ASKS)

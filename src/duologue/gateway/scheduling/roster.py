@@ -21,16 +21,20 @@ from duologue.gateway.scheduling.model_tuning import ModelTuning
 from duologue.gateway.scheduling.scheduler import Command, Scheduler, unloaded_message
 from duologue.gateway.workers import process
 from duologue.gateway.workers.keeper import WorkerKeeper
-from duologue.gateway.workers.keeper_contracts import Keeper, RestartCause
+from duologue.gateway.workers.keeper_contracts import Keeper, Listener, RestartCause
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.notifier import Notifier
 from duologue.values.events import STOPPING, Failed
 from duologue.values.requests import UpstreamModel
 from duologue.wire.worker_protocol import LoadSpec
 
+KeeperElsewhere = Callable[[LoadSpec, Listener, float | None], Keeper | None]
+"""The keeper of a worker of this load spec that runs elsewhere; None for one that runs here. The last argument is its stall limit."""
+
 
 class Roster(ABC):
-    """The workers of a pool. `log`: level and format of their logs; `on_change` is called whenever a worker's status has changed."""
+    """The workers of a pool. `log`: level and format of their logs; `on_change` is called whenever a worker's status has changed; `placed`
+    makes the keepers of workers that do not run on this machine."""
 
     def __init__(
         self,
@@ -42,6 +46,7 @@ class Roster(ABC):
         clock: Callable[[], float],
         on_change: Callable[[], None],
         stall_limit: float | None,
+        placed: KeeperElsewhere | None = None,
     ) -> None:
         self.scheduler = scheduler
         """For reading only: commands go through the pool."""
@@ -51,6 +56,7 @@ class Roster(ABC):
         self._changed = Notifier()
         self._on_change = on_change
         self._stall_limit = stall_limit
+        self._placed = placed
         self._secret = secrets.token_urlsafe(32)
         self._stopping = False
         self._slot_released = Notifier()
@@ -281,7 +287,8 @@ class Roster(ABC):
 
     def _enrol(self, load_spec: LoadSpec, port: int) -> Keeper:
         """Take in a worker of this machine."""
-        keeper = WorkerKeeper(
+        elsewhere = None if self._placed is None else self._placed(load_spec, self, self._stall_limit)
+        keeper = elsewhere or WorkerKeeper(
             load_spec,
             self,
             port=port,

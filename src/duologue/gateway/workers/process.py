@@ -91,7 +91,7 @@ async def started(
                 "DUOLOGUE_WORKER_SOCKET": str(listener.fileno()),
                 "DUOLOGUE_WORKER_LOAD_SPEC": msgspec.json.encode(load_spec).decode(),
             }
-            | _tracing(load_spec.worker),
+            | tracing_variables(load_spec.worker),
         )
     except OSError as error:
         with tail:  # closes it
@@ -116,7 +116,7 @@ async def started(
                 await _end(process)
 
 
-def _tracing(worker: str) -> dict[str, str]:
+def tracing_variables(worker: str) -> dict[str, str]:
     """How the worker traces, and the span that its load belongs to: that of the request that had it started."""
     if (settings := spans.settings_for(worker)) is None:
         return {}

@@ -16,6 +16,20 @@ LINE_LIMIT = 4 * 1024 * 1024
 """Bytes of a line; a load spec has some kilobytes."""
 
 
+PLACEMENT_OPTIONS = "DUOLOGUE_PLACEMENT"
+"""The variable with the options of a placement process."""
+
+
+class ClusterOptions(Struct, frozen=True):
+    """Which cluster, and how. `address`: of its head, empty for one that is started on this machine; `token_file`: what opens it, empty for
+    Ray's own search; `lost_s`: seconds after which a silent node of a cluster that is started here counts as lost; `log`: level and format."""
+
+    address: str = ""
+    token_file: str = ""
+    lost_s: float = 5.0
+    log: tuple[str, str] = ("info", "text")
+
+
 class Resources(Struct, frozen=True):
     """What a place takes of a node. `memory` in bytes; half a `gpu` shares a card with another place."""
 

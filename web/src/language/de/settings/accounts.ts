@@ -79,6 +79,7 @@ export const accounts: AccountsWords = {
     "voice_pack.use": "Stimmpaket gewählt",
     "voice_pack.delete": "Stimmpaket entfernt",
     "worker.restart": "Worker neu gestartet",
+    "node.drain": "Knoten geleert",
     "worker.drain": "Worker geleert",
     "worker.drain_end": "Worker wieder freigegeben",
     "replica.drain": "Server eines Modells geleert",

@@ -79,6 +79,7 @@ const english = {
     "voice_pack.use": "Chose a voice pack",
     "voice_pack.delete": "Removed a voice pack",
     "worker.restart": "Restarted a worker",
+    "node.drain": "Drained a node of the cluster",
     "worker.drain": "Drained a worker",
     "worker.drain_end": "Let a worker work again",
     "replica.drain": "Drained a server of a model",

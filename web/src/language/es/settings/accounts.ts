@@ -79,6 +79,7 @@ export const accounts: AccountsWords = {
     "voice_pack.use": "Eligió un paquete de voz",
     "voice_pack.delete": "Quitó un paquete de voz",
     "worker.restart": "Reinició un proceso",
+    "node.drain": "Vació un nodo del clúster",
     "worker.drain": "Vació un proceso",
     "worker.drain_end": "Reactivó un proceso",
     "replica.drain": "Vació un servidor de un modelo",

@@ -80,6 +80,7 @@ export const accounts: AccountsWords = {
     "voice_pack.use": "Pack de voix choisi",
     "voice_pack.delete": "Pack de voix retiré",
     "worker.restart": "Processus redémarré",
+    "node.drain": "Nœud de la grappe vidé",
     "worker.drain": "Processus vidé",
     "worker.drain_end": "Processus remis en service",
     "replica.drain": "Serveur d’un modèle vidé",
