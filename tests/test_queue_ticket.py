@@ -21,6 +21,14 @@ def test_it_knows_the_latest_ticket_and_the_first_wait():
     assert ticket.headers == {"X-Duologue-Ticket": "v_2", "X-Duologue-Queue-Wait-Ms": "2500"}
 
 
+def test_it_says_how_long_models_were_waited_for_where_they_were():
+    ticket = QueueTicket()
+    ticket.loaded(0.01)
+    assert ticket.headers == {}
+    ticket.loaded(1.49)
+    assert ticket.headers == {"X-Duologue-Load-Wait-Ms": "1500"}
+
+
 async def test_a_task_that_is_started_inside_reports_to_it():
     async def work() -> None:
         ticket = queue_ticket.get()

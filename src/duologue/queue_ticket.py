@@ -18,6 +18,10 @@ TICKET_HEADER = "X-Duologue-Ticket"
 """The response header with the ticket, by which a request is found in `/api/queue`, and can be cancelled while it waits."""
 WAITED_HEADER = "X-Duologue-Queue-Wait-Ms"
 """The response header with the milliseconds that the request waited for its slot."""
+LOADED_HEADER = "X-Duologue-Load-Wait-Ms"
+"""The response header with the milliseconds that the request waited for a model to be loaded; only where it did."""
+SHORTEST_LOAD = 0.1
+"""Seconds from which that is told: looking for a model on the disk takes a moment too."""
 
 
 class QueueTicket:
@@ -32,6 +36,8 @@ class QueueTicket:
         """The position from 1, and the seconds that it will still take; None while nothing waits."""
         self.waited: float | None = None
         """Seconds that the first slot took; None until there is one."""
+        self.load_waited = 0.0
+        """Seconds that models took to be loaded for it."""
         self.changes = 0
         """Grows with every place that is told."""
 
@@ -51,6 +57,10 @@ class QueueTicket:
         if self.waited is None:
             self.waited = self._clock() - self._since
 
+    def loaded(self, seconds: float) -> None:
+        """A model was waited for, which has been loaded, or takes too long."""
+        self.load_waited += seconds
+
     async def next_place(self, changes: int) -> None:
         """Return when something waits and its place was told after so many `changes`."""
         while self.place is None or self.changes == changes:
@@ -69,6 +79,8 @@ class QueueTicket:
         headers = {TICKET_HEADER: self.ticket} if self.ticket else {}
         if self.waited is not None:
             headers[WAITED_HEADER] = str(round(self.waited * 1000))
+        if self.load_waited >= SHORTEST_LOAD:
+            headers[LOADED_HEADER] = str(round(self.load_waited * 1000))
         return headers
 
 

@@ -6,12 +6,16 @@ import csv
 import io
 import json
 import signal
+import sqlite3
 import sys
+from pathlib import Path
 from typing import Any
 
 import anyio
 import httpx
 import pytest
+
+from duologue.gateway.usage.service import FLUSH_S
 
 pytestmark = [pytest.mark.system, pytest.mark.anyio]
 
@@ -192,3 +196,34 @@ async def test_usage_outlives_a_stop_and_a_key(serve):
     (row,) = csv.DictReader(io.StringIO(done.stdout.decode()))
     assert (row["name"], row["requests"]) == ("leaver", "1")
     assert int(row["total_tokens"]) == answer["usage"]["total_tokens"] > 0
+
+
+def stored(data: Path) -> tuple[int, int]:
+    """The requests and the tokens in the database, as far as they are written."""
+    with sqlite3.connect(f"file:{data / 'duologue.db'}?mode=ro", uri=True) as connection:
+        sums = "SELECT COALESCE(SUM(requests), 0), COALESCE(SUM(prompt + completion), 0) FROM usage"
+        requests, tokens = connection.execute(sums).fetchone()
+    return requests, tokens
+
+
+async def test_a_kill_loses_what_was_not_yet_written_and_counts_nothing_twice(serve):
+    server = serve("--engine", "scripted", DUOLOGUE_KEY=OWN_KEY).ready()
+    async with Limited(server).admin as http:
+        tokens = [(await chat(http)).json()["usage"]["total_tokens"] for _ in range(3)]
+        with anyio.fail_after(60):
+            while stored(server.data)[0] < 3:  # noqa: ASYNC110 (what is waited for is another process)
+                await anyio.sleep(0.05)
+        assert stored(server.data) == (3, sum(tokens)), "nobody asked for it: it is written every few seconds"
+        tokens += [(await chat(http)).json()["usage"]["total_tokens"] for _ in range(2)]
+        server.stop(signal.SIGKILL)
+    requests, kept = stored(server.data)
+    assert 3 <= requests <= 5, "only what came since the last write may be lost"
+    assert kept == sum(tokens[:requests])
+    again = serve("--engine", "scripted", "--data", str(server.data), DUOLOGUE_KEY=OWN_KEY).ready()
+    limited = Limited(again)
+    async with limited.admin as http:
+        more = (await chat(http)).json()["usage"]["total_tokens"]
+        rows = (await http.get("/api/usage", params={"group": "user"})).json()["rows"]
+    assert sum(row["requests"] for row in rows) == requests + 1
+    assert sum(row["total_tokens"] for row in rows) == kept + more
+    assert FLUSH_S <= 5.0, "the most that docs/running.md says may be lost"

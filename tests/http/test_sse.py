@@ -460,3 +460,20 @@ async def test_a_stream_of_lines_has_no_comments() -> None:
         source.go_on.set()
     assert client.body == Plain.note + b"{}\n"
     assert client.headers["x-duologue-ticket"] == "q_7"
+
+
+async def test_a_stream_of_lines_says_its_place_as_its_clients_read_it() -> None:
+    client, source = Client(), QueuedSource((2, 7.04), then=b"{}\n")
+    stream = EventStream(
+        source(),
+        Plain(),
+        patience=0.0,
+        keep_alive=60,
+        media_type="application/x-ndjson",
+        placed=lambda position, wait, ticket: b"%d %.1f %b\n" % (position, wait, ticket.encode()),
+    )
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(client.takes, stream)
+        await client.until(b"2 7.0 q_7\n")
+        source.go_on.set()
+    assert client.body == b"2 7.0 q_7\n{}\n"

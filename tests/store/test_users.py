@@ -345,7 +345,9 @@ async def test_a_reset_key_has_a_new_value_and_everything_else_stays(users, now)
     await users.add_key("ada")
     made = await users.add_key("bob", label="phone", expires=now() + 1000)
     await users.note_used({made.key.id: 5})
-    await users.open_login(b"login", made.account.id, now() + 1000)
+    await users.open_login(b"old", made.account.id, now() + 1000)
+    await users.open_login(b"login", made.account.id, now() + 1000, key=made.key.id)
+    await users.open_login(b"laptop", made.account.id, now() + 1000, key="key_of_the_laptop")
     await users.open_login(b"other", LOCAL, now() + 1000)
     now.at += 1
     reset = await users.reset_key("bob")
@@ -360,7 +362,7 @@ async def test_a_reset_key_has_a_new_value_and_everything_else_stays(users, now)
     register = await users.register()
     assert register.key(digest_of(made.value), now()) is None
     assert register.key(digest_of(reset.value), now()) == reset.key
-    assert set(register.logins) == {b"other"}
+    assert set(register.logins) == {b"other", b"laptop"}, "those of the key, and of no known key, ended"
     assert len(await users.keys()) == 2
 
 

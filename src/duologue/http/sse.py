@@ -60,6 +60,10 @@ def failure_frame(body: Mapping[str, Any]) -> bytes:
     return b"data: %b\n\ndata: [DONE]\n\n" % json.dumps(body).encode()
 
 
+Placed = Callable[[int, float, str], bytes]
+"""A place in the queue, the seconds that it will take, and the ticket, as a part of the stream."""
+
+
 class _EncodedFrames:
     """The encoder of a source whose items are frames already."""
 
@@ -125,7 +129,7 @@ class EventStream(Response, Generic[Item]):
     """Sends the items of `source`, encoded, until source or encoder ends or the client disconnects, which cancels the source.
 
     A problem before the first byte is answered with its HTTP status; a later one becomes what `failure` makes of its body.
-    `media_type`: of a stream that is not one of server-sent events, and has no comments about the queue.
+    `media_type`: of a stream that is not one of server-sent events; its places in the queue are what `placed` makes of them, or not told.
     The ticket and the wait in the queue are in the headers, as far as they are known when those leave.
     With `resumable` the headers leave at once, a failing source just ends the stream (the client reconnects), and the stream
     takes one of its user's places while it is open.
@@ -144,12 +148,14 @@ class EventStream(Response, Generic[Item]):
         stalled: float = STALLED,
         media_type: str | None = None,
         failure: Callable[[Mapping[str, Any]], bytes] = failure_frame,
+        placed: Placed | None = None,
     ) -> None:
         headers = {"Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no"}
         super().__init__(headers=headers, media_type=media_type)
         del self.headers["content-length"]  # the length of a stream is unknown
         self._source, self._encoder, self._resumable = source, encoder, resumable
         self._failure = failure
+        self._placed = placed
         self._patience = keep_alive if resumable else patience
         self._keep_alive, self._stalled = keep_alive, stalled
         self._opening: anyio.Event | None = None
@@ -255,7 +261,7 @@ class EventStream(Response, Generic[Item]):
         told = 0
         while True:
             silence = time.monotonic() - self._last_sent
-            place = self._queue.comment if self._queue.changes != told and self._has_comments else b""
+            place = self._place() if self._queue.changes != told else b""
             told = self._queue.changes
             # A message that the pump is sending must not be crossed; the next place comes soon enough.
             if silence >= self._keep_alive or (place and self._sending_since is None):
@@ -269,9 +275,11 @@ class EventStream(Response, Generic[Item]):
             with anyio.move_on_after(self._keep_alive - silence):
                 await self._queue.next_place(told)
 
-    @property
-    def _has_comments(self) -> bool:
-        return self.media_type == EventStream.media_type
+    def _place(self) -> bytes:
+        """The place in the queue as this kind of stream says it; empty while nothing waits."""
+        if self._placed is not None and self._queue.place is not None:
+            return self._placed(*self._queue.place, self._queue.ticket)
+        return self._queue.comment if self.media_type == EventStream.media_type else b""
 
 
 def resumable_stream(

@@ -22,6 +22,8 @@ this room may not import; `tests/models/test_recommended.py` compares the two.""
 Trait = Literal[
     "smallest",
     "small",
+    "light",
+    "simple_tasks",
     "recent",
     "everyday",
     "solid",

@@ -268,7 +268,7 @@ class Users:
         self, id_or_name: str, *, expires: int | None = None, of_settings: bool = False
     ) -> NewKey:
         """Give a key a new value, and a new end if `expires` (ms, 0 for never) is given; its id, label and limits stay. The old value and the
-        logins of its user end at once. By the key's id, or by the name of a user who has one key.
+        logins with this key end at once. By the key's id, or by the name of a user who has one key.
 
         Raises NotFound; BadRequest for a revoked key, for the name of a user with several, and as `add_key` does.
         """
@@ -284,7 +284,8 @@ class Users:
             )
             columns = _columns(changed) | {"digest": digest_of(value)}
             await connection.execute(update(keys).where(keys.c.id == key.id).values(columns))
-            await connection.execute(delete(logins).where(logins.c.user_id == account.id))
+            opened = func.coalesce(logins.c.key_id, "").in_(("", key.id))  # older ones do not say
+            await connection.execute(delete(logins).where(logins.c.user_id == account.id, opened))
         return NewKey(value, changed, account, False)
 
     async def revoke(self, id_or_name: str, *, spare_last_admin: bool = False) -> Revoked:

@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Route, expect
 from tests.e2e.conftest import Server
 from tests.support.hub_stand_in import Hub, serving
 from tests.support.ports import free_port
@@ -55,7 +55,7 @@ def offer(tab: Tab) -> Locator:
 
 def title(tab: Tab) -> str:
     """The title of the model that the button names."""
-    expect(offer(tab)).to_be_visible(timeout=PATIENCE)
+    expect(offer(tab)).to_be_enabled(timeout=PATIENCE)
     return offer(tab).locator("small").inner_text().split(" · ")[0]
 
 
@@ -147,6 +147,22 @@ def test_a_download_is_cancelled_where_it_was_begun(
     resume.click()
     expect(answers(tab, name)).to_be_visible(timeout=PATIENCE)
     assert "range" in hub.downloads()[-1].headers
+
+
+def test_nothing_moves_when_the_server_has_looked_at_its_machine(
+    start: Callable[..., Server], hub: Hub, visit: Callable[..., Tab]
+) -> None:
+    server = start(hub.url)
+    tab = visit(on=server)
+    held: list[Route] = []
+    tab.page.route("**/api/models", lambda route: held.append(route))
+    tab.open()
+    expect(offer(tab)).to_be_disabled(timeout=PATIENCE)
+    before = tab.page.get_by_role("main").get_by_role("heading").bounding_box()
+    for route in held:
+        route.continue_()
+    expect(offer(tab)).to_be_enabled(timeout=PATIENCE)
+    assert tab.page.get_by_role("main").get_by_role("heading").bounding_box() == before
 
 
 def test_a_user_who_is_no_admin_reads_who_can_add_a_model(visit: Callable[..., Tab]) -> None:

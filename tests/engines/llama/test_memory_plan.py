@@ -11,6 +11,7 @@ from duologue.engines.hardware import MachineLimits
 from duologue.engines.llama.memory_plan import LlamaOptions, cache_bytes, parse_options, plan
 from duologue.errors import StartFailed
 from duologue.models.gguf.header import GgufHeader
+from duologue.models.gguf.projector import Projector
 
 GIGABYTE = 1_000_000_000
 MACHINE = MachineLimits(cores=8, memory=32 * GIGABYTE)
@@ -123,9 +124,24 @@ def test_a_small_models_prompts_are_kept_in_little_memory() -> None:
     assert plan(header(parameters=5_000_000), LlamaOptions("m", prompt_cache=7), machine).prompt_cache == 7
 
 
-def test_flash_attention_is_left_out_for_small_models_without_a_gpu() -> None:
+def test_flash_attention_is_left_out_without_a_gpu_where_memory_allows() -> None:
     machine = MachineLimits(cores=2, memory=8 << 30, gpus=0)
     with_gpu = MachineLimits(cores=2, memory=8 << 30, gpus=1)
+    heads = header(4_000_000_000, heads=32)
     assert not plan(TINY, NOTHING_ASKED, machine).flash_attention
-    assert plan(TINY, NOTHING_ASKED, with_gpu).flash_attention
-    assert plan(LARGE, NOTHING_ASKED, machine).flash_attention
+    assert not plan(heads, NOTHING_ASKED, machine).flash_attention
+    for model in (TINY, heads):
+        assert plan(model, NOTHING_ASKED, with_gpu).flash_attention
+    assert plan(header(4_000_000_000), NOTHING_ASKED, machine).flash_attention, "its heads are not known"
+    long = LlamaOptions(model="m", context=65_536)
+    assert plan(heads, long, machine).flash_attention, "its scores would take a gigabyte"
+    assert plan(heads, NOTHING_ASKED, machine, Projector(Path("p"), 0, sees=True, hears=False)).flash_attention
+
+
+def test_fewer_tokens_are_computed_at_once_where_each_keeps_its_scores() -> None:
+    machine = MachineLimits(cores=2, memory=8 << 30, gpus=0)
+    middle = header(500_000_000, heads=14)
+    assert plan(TINY, NOTHING_ASKED, machine).at_once == 512
+    assert plan(middle, NOTHING_ASKED, machine).at_once == 128
+    assert plan(middle, LlamaOptions(model="m", batch=64), machine).at_once == 64
+    assert plan(middle, NOTHING_ASKED, MachineLimits(2, 8 << 30, gpus=1)).at_once == 512

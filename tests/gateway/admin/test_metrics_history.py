@@ -2,7 +2,14 @@
 
 import pytest
 
-from duologue.gateway.admin.metrics_history import MEASURED, SAMPLES, MetricsHistory, Spread
+from duologue.gateway.admin.metrics_history import (
+    MEASURED,
+    MODELS,
+    SAMPLES,
+    MetricsHistory,
+    ModelSample,
+    Spread,
+)
 
 
 def test_a_sample_holds_what_happened_in_it_and_how_things_stood_at_its_end():
@@ -17,6 +24,26 @@ def test_a_sample_holds_what_happened_in_it_and_how_things_stood_at_its_end():
     assert (sample.tokens_per_second, sample.running, sample.waiting) == (10.0, 3, 2)
     assert sample.first_token == Spread(30.0, 50.0)
     assert sample.queue_wait == Spread(0.0, 10.0)
+
+
+def test_replies_are_told_apart_by_model_and_only_those_that_ended():
+    figures = MetricsHistory(0.0)
+    for first in (10.0, 30.0, 20.0):
+        figures.ended(first=first, waited=1.0, tokens=20, generate=100.0, model="b")
+    figures.ended(failed=True, model="a")
+    figures.ended(first=99.0)
+    sample = figures.close(5.0, 0, 0)
+    assert sample.requests == 5
+    assert sample.models == (ModelSample("a", 1), ModelSample("b", 3, 20.0, 1.0, 200.0))
+    assert figures.close(10.0, 0, 0).models == ()
+
+
+def test_no_more_models_than_a_page_can_show_are_told_apart():
+    figures = MetricsHistory(0.0)
+    for number in range(MODELS + 5):
+        figures.ended(first=1.0, model=f"model {number}")
+    sample = figures.close(5.0, 0, 0)
+    assert (len(sample.models), sample.requests) == (MODELS, MODELS + 5)
 
 
 def test_the_next_sample_begins_empty():

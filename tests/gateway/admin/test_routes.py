@@ -43,7 +43,7 @@ def asking(pool, figures, role="admin") -> httpx.AsyncClient:
 
 async def test_the_figures_of_the_last_hour_or_what_is_new_of_them():
     figures = MetricsHistory(100.0)
-    figures.ended(first=20.0, waited=5.0, tokens=15, generate=100.0)
+    figures.ended(first=20.0, waited=5.0, tokens=15, generate=100.0, model="m")
     figures.wrote(15)
     figures.close(105.0, 1, 2)
     figures.close(110.0, 0, 0)
@@ -62,6 +62,15 @@ async def test_the_figures_of_the_last_hour_or_what_is_new_of_them():
         "queue_wait": {"p50": 5.0, "p95": 5.0},
         "running": 1,
         "waiting": 2,
+        "models": [
+            {
+                "model": "m",
+                "requests": 1,
+                "first_token": 20.0,
+                "queue_wait": 5.0,
+                "reply_tokens_per_second": 150.0,
+            }
+        ],
     }
     assert news["samples"] == whole["samples"][1:]
     assert news["samples"][0]["first_token"] is None

@@ -16,7 +16,7 @@ from fastapi import FastAPI
 from tests.support.stand_in import StandIn
 
 from duologue.config.settings import LimitSettings
-from duologue.errors import ContextExceeded, QueueFull
+from duologue.errors import ContextExceeded, QueueFull, Unavailable
 from duologue.gateway.embeddings.embedding_routes import router
 from duologue.gateway.embeddings.service import EmbeddingResult, RankingResult
 from duologue.gateway.models.registry import ModelRegistry
@@ -190,3 +190,30 @@ async def test_pairs_with_one_query_are_scored_together() -> None:
         ("p", ["a", "bb"]),
         ("q", ["ccc"]),
     ]
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/embeddings", {"input": "one"}),
+        ("/embedding", {"content": "one"}),
+        ("/v1/rerank", {"query": "q", "documents": ["one"]}),
+        ("/v1/score", {"text_1": "q", "text_2": "one"}),
+    ],
+)
+async def test_a_model_that_takes_long_to_load_is_told_in_time(path: str, body: dict[str, Any]) -> None:
+    asked: list[bool] = []
+
+    class Loading(RequestedModels):
+        async def card(self, name: str, user: str, **how: Any) -> ModelCard:
+            asked.append(how["in_time"])
+            raise Unavailable("The model is loading.", code="model_loading", retry_after=5.0)
+
+    app = FastAPI(exception_handlers=exception_handlers())
+    app.include_router(router(PlayedService(), Loading(ModelRegistry(lambda: ())), LimitSettings()))
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+        answer = await client.post(path, json={"model": "sleepy", **body})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "model_loading")
+    assert answer.headers["retry-after"] == "5"
+    assert asked == [True]

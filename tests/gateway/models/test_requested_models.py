@@ -14,6 +14,7 @@ from duologue.gateway.models.available import AvailableModel
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.models.requested.resting_models import RestingModel, RestingModels
 from duologue.gateway.models.requested_models import RequestedModels
+from duologue.queue_ticket import watched_queue
 from duologue.values.requests import ModelCard
 from duologue.wire.worker_protocol import LoadSpec
 
@@ -38,6 +39,7 @@ class Loads(StandIn):
         self.coming: set[str] = set()
         self.begun: set[str] = set()
         self.is_loading = False
+        self.places: dict[str, int] = {}
         self.rests = RestingModels(lambda name: name in [card.name for card in self.cards])
 
     def resting(self, name: str) -> RestingModel | None:
@@ -58,6 +60,9 @@ class Loads(StandIn):
 
     def is_begun(self, model: str) -> bool:
         return model in self.begun | self.coming
+
+    def place(self, model: str) -> int:
+        return self.places.get(model, 1)
 
     async def loaded(self, model: str) -> None:
         self.loads.append(model)
@@ -278,3 +283,12 @@ async def test_an_answer_that_cannot_be_kept_alive_says_in_time_that_the_model_i
     with anyio.fail_after(5), pytest.raises(Unavailable) as refusal:
         await models.card("sleepy", "ada", receive=stays)
     assert (refusal.value.code, refusal.value.retry_after) == ("model_loading", 5.0)
+    never.places = {"sleepy": 3}
+    with (
+        watched_queue() as told,
+        anyio.fail_after(5),
+        pytest.raises(Unavailable, match="number 3") as refusal,
+    ):
+        await models.card("sleepy", "ada", in_time=True)
+    assert refusal.value.retry_after == 15.0
+    assert told.load_waited > 0

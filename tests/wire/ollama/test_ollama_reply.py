@@ -164,6 +164,14 @@ def test_a_silence_is_broken_by_a_piece_without_text() -> None:
     }
 
 
+@pytest.mark.parametrize("head", [CHAT, GENERATE])
+def test_a_place_in_the_queue_is_a_piece_without_text_with_one_more_field(head: OllamaHead) -> None:
+    stream = OllamaStream(head)
+    told = json.loads(stream.placed(2, 3.14, "q_1"))
+    assert told.pop("queue") == {"position": 2, "wait": 3.1, "ticket": "q_1"}
+    assert told == json.loads(stream.note)
+
+
 def test_a_failure_ends_the_stream_with_its_problem() -> None:
     stream = OllamaStream(CHAT)
     stream.encode([(0, TextDelta("Hi")), (0, Failed("worker_lost", "It is gone.", 503))])

@@ -1,6 +1,7 @@
 // All texts of the page. A language with a missing text does not compile.
 import type { AccountsWords } from "./en/settings/accounts";
 import type { AdminWords } from "./en/settings/admin";
+import type { MachinesWords } from "./en/settings/machines";
 import type { ApprovalWords } from "./en/chat/approvals";
 import type { AvatarWords } from "./en/voice/avatars";
 import type { BesideWords } from "./en/chat/beside";
@@ -51,6 +52,7 @@ export interface Catalogue {
   readonly models: ModelsWords;
   readonly connect: ConnectWords;
   readonly admin: AdminWords;
+  readonly machines: MachinesWords;
   readonly general: GeneralWords;
   readonly usage: UsageWords;
   readonly help: HelpWords;

@@ -28,6 +28,12 @@ CACHE_BYTES = 2
 """Keys and values are 16-bit numbers."""
 ROUNDING = 256
 """The engine rounds a slot's context up to a multiple of this."""
+AT_ONCE = 512
+"""Tokens that the engine computes at once, at most."""
+AT_ONCE_PLAIN = 128
+"""The same for a larger model without flash attention, which keeps a score for each of them, each head and each token of the context."""
+SCORES_SHARE = 32
+"""These scores may take one part in so many of the machine's memory."""
 
 
 Speculative = Literal["ngram_simple", "ngram_map_k", "ngram_map_k4v", "ngram_mod", "draft"]
@@ -81,8 +87,10 @@ class Plan(Struct, frozen=True):
     batch: int
     prompt_cache: int
     flash_attention: bool
-    """False for small models on a processor, whose heads are narrow: the twentieth turn's first token came after 22 ms
-    without it and 34 with it. What it costs is a cold prompt: 1,200 tokens took 0.46 s instead of 0.30."""
+    """False on a processor, where memory allows: in six shapes of model a token after 6,000 others took 0.3 to 0.9 of the time without
+    it, and a new message after as many 0.8 to 0.9. What it costs is a cold prompt: 1,000 tokens took 1.04 to 1.35 times as long."""
+    at_once: int = AT_ONCE
+    """Tokens that are computed at once, at most."""
     warnings: tuple[str, ...] = ()
 
 
@@ -119,15 +127,27 @@ def plan(
     slots = options.slots or _slots(header.parameters)
     weights = header.size + (projector.memory if projector is not None else 0)
     context, warnings = _context(header, options, machine, slots, weights)
+    batch = _batch(header, options, machine)
+    small = header.parameters <= SMALL
+    # Tokens of a picture look at each other, so they are computed together: the scores of so many would be too large.
+    plain = small or (projector is None and score_bytes(header, context) <= machine.memory // SCORES_SHARE)
+    flash = bool(machine.gpus) or not plain
     return Plan(
         slots=slots,
         context=context,
         threads=_threads(header, options, machine),
-        batch=_batch(header, options, machine),
+        batch=batch,
         prompt_cache=_prompt_cache(header, options),
-        flash_attention=bool(machine.gpus) or header.parameters > SMALL,
+        flash_attention=flash,
+        at_once=min(batch, AT_ONCE if flash or small else AT_ONCE_PLAIN),
         warnings=warnings,
     )
+
+
+def score_bytes(header: GgufHeader, context: int) -> int:
+    """Bytes of attention scores without flash attention, of the tokens that a larger model computes at once. A header that does not
+    name its heads has many."""
+    return 4 * AT_ONCE_PLAIN * (header.heads or 128) * context
 
 
 def _slots(parameters: int) -> int:

@@ -159,7 +159,7 @@ def _fill(params: Any, header: GgufHeader, options: LlamaOptions, sizes: Plan, k
     # The library divides its context by the slots and rounds the share up.
     params.n_ctx = sizes.context * sizes.slots
     params.n_batch = sizes.batch
-    params.n_ubatch = min(sizes.batch, 512)
+    params.n_ubatch = sizes.at_once
     use_threads(params, sizes.threads, options.poll)
     if not sizes.flash_attention:
         params.flash_attn_type = load_library().llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED

@@ -54,16 +54,20 @@ class WorkMetrics(WorkObserver):
         metrics, model = telemetry.metrics(), self._label(model)
         kind = BATCH if in_lowest_place() else kind
         if isinstance(event, Failed):
-            self._history.ended(failed=True)
+            self._history.ended(failed=True, model=model)
             metrics.task_ended(model, kind, "failed", event.code)
             return
         metrics.task_ended(model, kind, event.finish)
         if event.finish == "cancelled":
-            self._history.ended()
+            self._history.ended(model=model)
             return
         timings, usage = event.timings, event.usage
         self._history.ended(
-            first=timings.first, waited=timings.queue, tokens=usage.output, generate=timings.generate
+            first=timings.first,
+            waited=timings.queue,
+            tokens=usage.output,
+            generate=timings.generate,
+            model=model,
         )
         metrics.first_token(timings.first / 1000, model, kind)
         metrics.queue_waited(timings.queue / 1000, model, kind)

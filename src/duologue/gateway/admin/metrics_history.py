@@ -17,6 +17,8 @@ SAMPLES = 720
 """One hour."""
 MEASURED = 1000
 """Durations of a sample that its percentiles are computed from, at most; the latest count."""
+MODELS = 12
+"""Models that a sample tells apart; the replies of more count in the sums."""
 SHORTEST_MS = 20.0
 """A reply written in less has no speed: it was not measured exactly enough."""
 
@@ -26,6 +28,16 @@ class Spread(Struct, frozen=True):
 
     p50: float
     p95: float
+
+
+class ModelSample(Struct, frozen=True):
+    """What replies of one model ended in a sample, as there: medians in milliseconds, and the median speed."""
+
+    model: str
+    requests: int
+    first_token: float | None = None
+    queue_wait: float | None = None
+    reply_tokens_per_second: float | None = None
 
 
 class Sample(Struct, frozen=True):
@@ -43,6 +55,24 @@ class Sample(Struct, frozen=True):
     queue_wait: Spread | None
     running: int
     waiting: int
+    models: tuple[ModelSample, ...] = ()
+    """By model, in the order of the names: those of which replies ended."""
+
+
+class _Measured:
+    """What was measured of replies: `latest` values of each kind at most."""
+
+    def __init__(self, latest: int = MEASURED) -> None:
+        self.requests = 0
+        self.first: deque[float] = deque(maxlen=latest)
+        self.waited: deque[float] = deque(maxlen=latest)
+        self.speeds: deque[float] = deque(maxlen=latest)
+
+    def add(self, first: float | None, waited: float | None, speed: float | None) -> None:
+        self.requests += 1
+        for values, value in ((self.first, first), (self.waited, waited), (self.speeds, speed)):
+            if value is not None:
+                values.append(value)
 
 
 class MetricsHistory:
@@ -54,10 +84,9 @@ class MetricsHistory:
 
     def _begin(self, at: float) -> None:
         self._began = at
-        self._requests = self._failed = self._tokens = 0
-        self._first: deque[float] = deque(maxlen=MEASURED)
-        self._waited: deque[float] = deque(maxlen=MEASURED)
-        self._speeds: deque[float] = deque(maxlen=MEASURED)
+        self._failed = self._tokens = 0
+        self._all = _Measured()
+        self._models: dict[str, _Measured] = {}
 
     def ended(
         self,
@@ -67,17 +96,17 @@ class MetricsHistory:
         tokens: int = 0,
         generate: float = 0.0,
         failed: bool = False,
+        model: str = "",
     ) -> None:
-        """A reply ended. Its first token, if any, came after `first` ms, `waited` of them in the queue; `tokens` were written in
+        """A reply of `model` ended. Its first token, if any, came after `first` ms, `waited` of them in the queue; `tokens` were written in
         `generate` ms."""
-        self._requests += 1
         self._failed += failed
-        if first is not None:
-            self._first.append(first)
-        if waited is not None:
-            self._waited.append(waited)
-        if tokens > 1 and generate >= SHORTEST_MS:
-            self._speeds.append(tokens / generate * 1000)
+        speed = tokens / generate * 1000 if tokens > 1 and generate >= SHORTEST_MS else None
+        self._all.add(first, waited, speed)
+        if model and model not in self._models and len(self._models) < MODELS:
+            self._models[model] = _Measured()
+        if model in self._models:
+            self._models[model].add(first, waited, speed)
 
     def wrote(self, tokens: int) -> None:
         """Count tokens; a negative number corrects an earlier estimate."""
@@ -91,15 +120,16 @@ class MetricsHistory:
         rate = tokens / (seconds if 0 < seconds < 10 * STEP else STEP)
         sample = Sample(
             at=at,
-            requests=self._requests,
+            requests=self._all.requests,
             failed=self._failed,
             tokens=tokens,
             tokens_per_second=round(rate, 1),
-            reply_tokens_per_second=round(_quantile(sorted(self._speeds), 0.5), 1) if self._speeds else None,
-            first_token=_spread(self._first),
-            queue_wait=_spread(self._waited),
+            reply_tokens_per_second=_median(self._all.speeds),
+            first_token=_spread(self._all.first),
+            queue_wait=_spread(self._all.waited),
             running=running,
             waiting=waiting,
+            models=tuple(_of_model(name, self._models[name]) for name in sorted(self._models)),
         )
         self._samples.append(sample)
         self._begin(at)
@@ -108,6 +138,16 @@ class MetricsHistory:
     def since(self, at: float) -> list[Sample]:
         """The samples that ended after `at`, the oldest first."""
         return [sample for sample in self._samples if sample.at > at]
+
+
+def _of_model(name: str, of_it: _Measured) -> ModelSample:
+    return ModelSample(
+        name, of_it.requests, _median(of_it.first), _median(of_it.waited), _median(of_it.speeds)
+    )
+
+
+def _median(measured: Sequence[float]) -> float | None:
+    return round(_quantile(sorted(measured), 0.5), 1) if measured else None
 
 
 def _spread(measured: Sequence[float]) -> Spread | None:

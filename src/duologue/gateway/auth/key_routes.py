@@ -172,7 +172,7 @@ def _add_reset(routes: APIRouter, keys: Keys) -> None:
         response: Response,
         body: KeyReset | None = None,
     ) -> dict[str, Any]:
-        """By the id of a key, or by the name of a user who has one. Its id, label and limits stay; the old value, and the logins of its user,
+        """By the id of a key, or by the name of a user who has one. Its id, label and limits stay; the old value, and the logins with it,
         end at once. `key` is the new value, which is shown only this once."""
         expires = body.expires if body is not None else None
         new = await _users(keys).reset_key(id, expires=expires, of_settings=keys.of_settings)

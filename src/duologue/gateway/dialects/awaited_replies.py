@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from duologue.gateway.dialects.merged_replies import Source
 from duologue.gateway.dialects.whole_replies import WholeBody, WholeReply
-from duologue.http.sse import Encoder, EventStream, failure_frame
+from duologue.http.sse import Encoder, EventStream, Placed, failure_frame
 from duologue.values.generate import Batch
 
 WAITING = b": waiting\n\n"
@@ -34,6 +34,7 @@ def awaited_stream(
     note: bytes = WAITING,
     failure: Callable[[Mapping[str, Any]], bytes] = failure_frame,
     media_type: str | None = None,
+    placed: Placed | None = None,
 ) -> EventStream[Batch]:
     """A stream of the reply. `note` breaks the silence until there is an encoder with a note of its own; the rest is for `EventStream`."""
     stream = _AwaitedStream(prepare, encoder, note)
@@ -44,6 +45,7 @@ def awaited_stream(
         keep_alive=keep_alive,
         failure=failure,
         media_type=media_type,
+        placed=placed,
     )
 
 

@@ -74,7 +74,7 @@ def _add_embeddings(
         check_size(inputs, limits, "input")
 
         async def work() -> bytes:
-            card = await requested.card(body.model, user, task="embed")
+            card = await requested.card(body.model, user, task="embed", in_time=True)
             check_dimensions(card, body.dimensions)
             result = await service.embed(
                 card, inputs, user=user, request_id=request_id, dimensions=body.dimensions
@@ -101,7 +101,7 @@ def _add_embeddings(
         check_size(inputs, limits, "content")
 
         async def work() -> bytes:
-            card = await requested.card(body.model, user, task="embed")
+            card = await requested.card(body.model, user, task="embed", in_time=True)
             result = await service.embed(card, inputs, user=user, request_id=request_id)
             return await _encoded(sum(map(len, result.vectors)), lambda: content_answer(result.vectors))
 
@@ -126,7 +126,7 @@ def _add_reranking(
         check_size((body.query, *documents), limits, "documents")
 
         async def work() -> bytes:
-            card = await requested.card(body.model, user, task="rerank")
+            card = await requested.card(body.model, user, task="rerank", in_time=True)
             result = await service.rerank(card, body.query, documents, user=user, request_id=request_id)
             return rerank_answer(body, result.scores, result.tokens, card.name, f"rerank-{uuid.uuid4().hex}")
 
@@ -146,7 +146,7 @@ def _add_reranking(
         check_size([text for pair in pairs for text in pair], limits, "text_2")
 
         async def work() -> bytes:
-            card = await requested.card(body.model, user, task="rerank")
+            card = await requested.card(body.model, user, task="rerank", in_time=True)
             scores: list[float] = []
             tokens = 0
             for query, group in groupby(pairs, key=lambda pair: pair[0]):

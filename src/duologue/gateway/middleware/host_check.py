@@ -19,7 +19,7 @@ from duologue.errors import Forbidden, StartFailed
 from duologue.gateway.middleware.headers import header_values, with_headers
 from duologue.gateway.middleware.proxy import original_hosts
 from duologue.http.error_responses import refuse
-from duologue.queue_ticket import TICKET_HEADER, WAITED_HEADER
+from duologue.queue_ticket import LOADED_HEADER, TICKET_HEADER, WAITED_HEADER
 
 log = logging.getLogger(__name__)
 
@@ -191,7 +191,7 @@ class HostCheck:
         await self._app(scope, receive, send_with_cors)
 
 
-EXPOSED = f"X-Request-Id, Retry-After, {TICKET_HEADER}, {WAITED_HEADER}"
+EXPOSED = f"X-Request-Id, Retry-After, {TICKET_HEADER}, {WAITED_HEADER}, {LOADED_HEADER}"
 """Headers of answers that pages of other origins may read."""
 PREVIEW_PATH = "/preview/"
 """Files that the page's sandboxed frame loads. Such a frame has the origin `null`, and these files are public."""

@@ -8,6 +8,7 @@ own (`values/model_choice.py`).
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Awaitable, Callable
 from functools import partial
 
@@ -21,6 +22,7 @@ from duologue.gateway.models.requested.inline_loads import InlineLoads
 from duologue.gateway.scheduling.scheduler import unloaded_message
 from duologue.http.sse import unless_left
 from duologue.models.model_names import KnownName, find_similar
+from duologue.queue_ticket import queue_ticket
 from duologue.threads import disk_io
 from duologue.values.requests import ModelCard, Task
 from duologue.wire.validation_errors import shortened
@@ -31,8 +33,8 @@ RETRY_S = 5.0
 
 class RequestedModels:
     """Resolves the `model` field of requests. `available` lists what could be loaded, and blocks; without it, and without `loads`, nothing is
-    loaded. `may_load`: whether a user may have a model loaded by naming it; `patience`: seconds that an answer which cannot be kept alive
-    meanwhile waits for a model."""
+    loaded. `may_load`: whether a user may have a model loaded by naming it; `patience`: seconds that an answer which cannot say anything
+    meanwhile waits for a model; `clock` gives seconds."""
 
     def __init__(
         self,
@@ -41,29 +43,42 @@ class RequestedModels:
         loads: InlineLoads | None = None,
         may_load: Callable[[str], bool] = lambda user: False,
         patience: float = math.inf,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._models = models
         self._available = available
         self._loads = loads
         self._may_load = may_load
-        self._patience = patience
+        self._patience, self._clock = patience, clock
 
     async def card(
-        self, name: str, user: str, *, task: Task = "chat", receive: Receive | None = None
+        self,
+        name: str,
+        user: str,
+        *,
+        task: Task = "chat",
+        receive: Receive | None = None,
+        in_time: bool = False,
     ) -> ModelCard:
         """The card of the model that `user` asks for; an empty name is the default model, or the first for this task. Waits while that
-        model is loaded for this request, which may take minutes. With `receive` that wait ends when the client leaves, and after some seconds
-        with `model_loading`: for endpoints that wait before they answer, and could not say that they do.
+        model is loaded for this request, which may take minutes. `in_time`: that wait ends after some seconds with `model_loading`, for
+        answers that could not say meanwhile that they wait. With `receive` it also ends when the client leaves: for endpoints that wait before
+        they answer. How long it took is told to the answer (`queue_ticket`).
 
         Raises ModelNotFound with the known names, Unavailable while no model is loaded, Unsupported for a model that is not for
         this task, and what loading raises.
         """
         card = self.loaded(name) if name or task == "chat" else self._models.of_task(task)
         if card is None:
-            other = partial(self._other, name, user)
-            card = await (
-                other() if receive is None else unless_left(receive, partial(self._in_time, other, name))
-            )
+            other: Callable[[], Awaitable[ModelCard]] = partial(self._other, name, user)
+            if in_time or receive is not None:
+                other = partial(self._in_time, other, name)
+            began = self._clock()
+            try:
+                card = await (other() if receive is None else unless_left(receive, other))
+            finally:
+                if (told := queue_ticket.get()) is not None:
+                    told.loaded(self._clock() - began)
         self._models.require(card, task)
         if self._loads is not None:
             self._loads.note(card.name)
@@ -73,12 +88,15 @@ class RequestedModels:
         """Raises Unavailable (`model_loading`) when the model takes longer to load than the client is left without a word."""
         with anyio.move_on_after(self._patience):
             return await other()
+        place = 1 if self._loads is None else self._loads.place(self._models.alias_of(name) or name)
+        subject = f"The model {shortened(name)}" if name else "The model"
+        state = (
+            "is loading"
+            if place == 1
+            else f"will be loaded as number {place} of those that requests wait for"
+        )
         raise Unavailable(
-            f"The model {shortened(name)} is loading. Try again in a moment."
-            if name
-            else "The model is loading. Try again in a moment.",
-            code="model_loading",
-            retry_after=RETRY_S,
+            f"{subject} {state}. Try again in a moment.", code="model_loading", retry_after=RETRY_S * place
         )
 
     def loaded(self, name: str) -> ModelCard | None:

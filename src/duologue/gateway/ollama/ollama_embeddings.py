@@ -61,7 +61,7 @@ def router(names: OllamaNames, embedder: Embedder | None, limits: LimitSettings 
             raise Unsupported("This server makes no embeddings.", param="model")
         user = user_of(request)
         check_size(inputs, limits, "input")
-        card = await names.card(model, user, task="embed")
+        card = await names.card(model, user, task="embed", in_time=True)
         return await embedder.embed(
             card, inputs, user=user, request_id=request_id_of(request.scope), dimensions=most
         )

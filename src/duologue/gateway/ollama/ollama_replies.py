@@ -139,13 +139,15 @@ class _Replies:
             return WholeAnswer(load)
         if not body.stream:
             return awaited_whole(prepare, OllamaReply)
+        # A request without a model gets the default one, whose name is not known yet.
+        waiting = OllamaStream(self._head(kind, body.model))
         return awaited_stream(
             prepare,
             OllamaStream,
             patience=self._patience,
             keep_alive=self._keep_alive,
-            # A request without a model gets the default one, whose name is not known yet.
-            note=OllamaStream(self._head(kind, body.model)).note,
+            note=waiting.note,
+            placed=waiting.placed,
             media_type=NDJSON,
             failure=failure_line,
         )

@@ -76,6 +76,12 @@ class OllamaStream:
         self._failed: Failed | None = None
         self.ended = False
 
+    def placed(self, position: int, wait: float, ticket: str) -> bytes:
+        """The place in the queue, as a piece without text with one more field: clients read every line, and ignore what they do not know."""
+        return self._line(
+            self._head.piece() | {"queue": {"position": position, "wait": round(wait, 1), "ticket": ticket}}
+        )
+
     def encode(self, batch: Iterable[tuple[int, Event]]) -> bytes:
         """The lines of these events; empty when there is nothing a client would see."""
         out: list[bytes] = []

@@ -125,6 +125,16 @@ async def test_models_are_loaded_one_after_another(machine, loads):
     assert machine.joined == ["a", "b"]
 
 
+async def test_each_model_has_its_place_in_the_line(machine, loads):
+    machine.may_end = anyio.Event()
+    async with anyio.create_task_group() as tasks:
+        for name in "ab":
+            tasks.start_soon(loads.loaded, name)
+        await anyio.wait_all_tasks_blocked()
+        assert [loads.place(name) for name in "abc"] == [1, 2, 1]
+        machine.may_end.set()
+
+
 async def test_no_more_than_the_limit_wait(machine, loads):
     machine.may_end = anyio.Event()
     async with anyio.create_task_group() as tasks:

@@ -1,5 +1,6 @@
 import { accounts } from "./settings/accounts";
 import { admin } from "./settings/admin";
+import { machines } from "./settings/machines";
 import { approvals } from "./chat/approvals";
 import { beside } from "./chat/beside";
 import { blocks } from "./chat/blocks";
@@ -30,4 +31,4 @@ import { voicePacks } from "./voice/voice_packs";
 import { welcome } from "./chat/welcome";
 import type { Catalogue } from "../catalogue";
 
-export const french: Catalogue = { accounts, palette, problems, shell, shelving, sidebar, capture, composer, offers, thread, approvals, beside, welcome, blocks, settings, modelChoice, models, connect, admin, general, usage, help, voice, callVideo, voiceButtons, voicePacks, ownVoices, faces, avatars, recordings };
+export const french: Catalogue = { accounts, palette, problems, shell, shelving, sidebar, capture, composer, offers, thread, approvals, beside, welcome, blocks, settings, modelChoice, models, connect, admin, machines, general, usage, help, voice, callVideo, voiceButtons, voicePacks, ownVoices, faces, avatars, recordings };

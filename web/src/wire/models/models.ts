@@ -59,6 +59,8 @@ export type Fit = "card" | "good" | "slow" | "memory" | "disk";
 /** What a model is good for or needs. */
 export type Trait =
   | "smallest"
+  | "light"
+  | "simple_tasks"
   | "small"
   | "recent"
   | "everyday"

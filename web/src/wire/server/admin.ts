@@ -53,6 +53,15 @@ export interface Quantiles {
   readonly p95: number;
 }
 
+/** Medians of the replies of one model that ended in an interval, in milliseconds and tokens per second. */
+export interface ModelSample {
+  readonly model: string;
+  readonly requests: number;
+  readonly first_token?: number | null;
+  readonly queue_wait?: number | null;
+  readonly reply_tokens_per_second?: number | null;
+}
+
 export interface Sample {
   /** End of the interval, unix seconds. */
   readonly at: number;
@@ -66,6 +75,7 @@ export interface Sample {
   readonly queue_wait?: Quantiles | null;
   readonly running?: number;
   readonly waiting?: number;
+  readonly models?: readonly ModelSample[];
 }
 
 export interface MetricsHistory {

@@ -73,7 +73,7 @@ export class KeyClient {
   }
 
   /** Creates the user if needed. `expires`: 0 for never. */
-  create(name: string, role: Role, label = "", expires = 0): Promise<Answer<NewKey>> {
+  create(name: string, role: Role | "worker", label = "", expires = 0): Promise<Answer<NewKey>> {
     return sendJson(this.#fetch, "POST", "api/keys", { name, role, label, expires });
   }
 

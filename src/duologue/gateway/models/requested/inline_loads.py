@@ -112,6 +112,10 @@ class InlineLoads:
         """Whether this model comes anyhow: for another request, or because an admin loads it."""
         return self.is_coming(model) or self._loader.loading == model
 
+    def place(self, model: str) -> int:
+        """How many of the models that requests wait for are loaded until this one is, itself counted; 1 for any other that is on its way."""
+        return next((at for at, name in enumerate(self._arrivals, 1) if name == model), 1)
+
     @property
     def is_loading(self) -> bool:
         """Whether any model is being loaded."""

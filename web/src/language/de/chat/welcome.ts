@@ -5,6 +5,7 @@ export const welcome: WelcomeWords = {
   answers: (model) => `${model} antwortet.`,
   bundled: "Es ist winzig: gut für eine Begrüßung oder einfaches Rechnen auf Englisch, sonst oft falsch.",
   better: "Besseres Modell holen",
+  looking: "Prüft diesen Rechner",
   proposal: (model, size, fit) => `${model} · ${size} · ${fit}`,
   installed: (model, fit) => `${model} · schon heruntergeladen · ${fit}`,
   getting: (model) => `${model} wird geholt. Du kannst diese Seite schließen.`,

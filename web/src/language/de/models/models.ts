@@ -7,6 +7,8 @@ export const models: ModelsWords = {
   traits: {
     smallest: "das kleinste von allen",
     small: "klein",
+    light: "leicht genug für die meisten Rechner",
+    simple_tasks: "für kurze Fragen und einfache Texte",
     recent: "neu",
     everyday: "für den Alltag",
     solid: "zuverlässig",

@@ -10,7 +10,7 @@ export const accounts: AccountsWords = {
   reset: "Zurücksetzen",
   resetOf: (key) => `${key} zurücksetzen`,
   resetSure: (key, name) => `Schlüssel ${key} von ${name} zurücksetzen?`,
-  resetDetail: "Der alte Schlüssel gilt nicht mehr, und der Nutzer wird überall abgemeldet. Du erhältst einen neuen Schlüssel zum Weitergeben.",
+  resetDetail: "Der alte Schlüssel gilt nicht mehr, und Browser, die damit angemeldet sind, werden abgemeldet. Du erhältst einen neuen Schlüssel zum Weitergeben.",
   actionsOf: (name) => `Optionen für ${name}`,
   rename: "Umbenennen",
   renameUser: (name) => `${name} umbenennen`,

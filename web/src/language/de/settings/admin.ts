@@ -105,5 +105,8 @@ export const admin: AdminWords = {
   keys: "Schlüssel und Nutzer",
   keysDetail: "Wer diesen Server nutzen darf, und mit welcher Rolle.",
   toKeys: "Schlüssel verwalten",
+  byModel: "Nach Modell",
+  speed: "Tempo",
+  replies: (count, written) => (count === 1 ? "1 Antwort" : `${written} Antworten`),
   metrics: "Prometheus-Metriken gibt es unter /metrics.",
 };

@@ -5,6 +5,7 @@ const english = {
   answers: (model: string) => `${model} answers.`,
   bundled: "It’s tiny: good for a greeting or simple math, often wrong otherwise.",
   better: "Get a better model",
+  looking: "Checking this machine",
   proposal: (model: string, size: string, fit: string) => `${model} · ${size} · ${fit}`,
   installed: (model: string, fit: string) => `${model} · already downloaded · ${fit}`,
   getting: (model: string) => `Getting ${model}. You can close this page.`,

@@ -23,6 +23,8 @@ const fits: Record<Fit, string> = {
 const traits: Record<Trait, string> = {
   smallest: "the smallest of all",
   small: "small",
+  light: "light enough for most machines",
+  simple_tasks: "for short questions and simple texts",
   recent: "new",
   everyday: "for everyday work",
   solid: "solid",

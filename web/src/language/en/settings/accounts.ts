@@ -10,7 +10,7 @@ const english = {
   reset: "Reset",
   resetOf: (key: string) => `Reset ${key}`,
   resetSure: (key: string, name: string) => `Reset ${name}’s key ${key}?`,
-  resetDetail: "The old key stops working and its user is signed out everywhere. You get a new key to pass on.",
+  resetDetail: "The old key stops working, and browsers signed in with it are signed out. You get a new key to pass on.",
   actionsOf: (name: string) => `Options for ${name}`,
   rename: "Rename",
   renameUser: (name: string) => `Rename ${name}`,

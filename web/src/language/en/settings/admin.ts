@@ -103,6 +103,9 @@ const english = {
   keys: "Keys and users",
   keysDetail: "Who can use this server, and their roles.",
   toKeys: "Manage keys",
+  byModel: "By model",
+  speed: "Speed",
+  replies: (count: number, written: string) => (count === 1 ? "1 reply" : `${written} replies`),
   metrics: "Prometheus metrics are at /metrics.",
 };
 

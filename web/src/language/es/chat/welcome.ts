@@ -5,6 +5,7 @@ export const welcome: WelcomeWords = {
   answers: (model) => `Responde ${model}.`,
   bundled: "Es diminuto: sirve para un saludo o cuentas sencillas, y suele fallar en lo demás.",
   better: "Obtener un modelo mejor",
+  looking: "Comprobando este equipo",
   proposal: (model, size, fit) => `${model} · ${size} · ${fit}`,
   installed: (model, fit) => `${model} · ya descargado · ${fit}`,
   getting: (model) => `Descargando ${model}. Puedes cerrar esta página.`,

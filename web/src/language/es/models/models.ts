@@ -7,6 +7,8 @@ export const models: ModelsWords = {
   traits: {
     smallest: "el más pequeño de todos",
     small: "pequeño",
+    light: "bastante ligero para la mayoría de los equipos",
+    simple_tasks: "para preguntas cortas y textos sencillos",
     recent: "reciente",
     everyday: "para el día a día",
     solid: "fiable",

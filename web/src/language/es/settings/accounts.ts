@@ -10,7 +10,7 @@ export const accounts: AccountsWords = {
   reset: "Restablecer",
   resetOf: (key) => `Restablecer ${key}`,
   resetSure: (key, name) => `¿Restablecer la clave ${key} de ${name}?`,
-  resetDetail: "La clave anterior deja de funcionar y se cierran todas las sesiones del usuario. Recibirás una clave nueva para entregársela.",
+  resetDetail: "La clave anterior deja de funcionar y se cierran las sesiones iniciadas con ella. Recibirás una clave nueva para entregársela.",
   actionsOf: (name) => `Opciones de ${name}`,
   rename: "Cambiar nombre",
   renameUser: (name) => `Cambiar el nombre de ${name}`,

@@ -103,5 +103,8 @@ export const admin: AdminWords = {
   keys: "Claves y usuarios",
   keysDetail: "Quién puede usar este servidor y con qué rol.",
   toKeys: "Gestionar claves",
+  byModel: "Por modelo",
+  speed: "Velocidad",
+  replies: (count, written) => (count === 1 ? "1 respuesta" : `${written} respuestas`),
   metrics: "Las métricas de Prometheus están en /metrics.",
 };

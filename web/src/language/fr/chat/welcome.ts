@@ -6,6 +6,7 @@ export const welcome: WelcomeWords = {
   answers: (model) => `${model} répond.`,
   bundled: "Il est minuscule et ne parle qu’anglais : bon pour un bonjour ou un calcul simple, souvent faux sinon.",
   better: "Obtenir un meilleur modèle",
+  looking: "Examen de cette machine",
   proposal: (model, size, fit) => `${model} · ${size} · ${fit}`,
   installed: (model, fit) => `${model} · déjà téléchargé · ${fit}`,
   getting: (model) => `Téléchargement ${of(model)}. Vous pouvez fermer cette page.`,

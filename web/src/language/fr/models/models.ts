@@ -8,6 +8,8 @@ export const models: ModelsWords = {
   traits: {
     smallest: "le plus petit de tous",
     small: "petit",
+    light: "assez léger pour la plupart des machines",
+    simple_tasks: "pour des questions courtes et des textes simples",
     recent: "récent",
     everyday: "pour tous les jours",
     solid: "fiable",

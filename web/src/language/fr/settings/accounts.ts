@@ -11,7 +11,7 @@ export const accounts: AccountsWords = {
   reset: "Renouveler",
   resetOf: (key) => `Renouveler ${key}`,
   resetSure: (key, name) => `Renouveler la clé ${key} ${of(name)} ?`,
-  resetDetail: "L’ancienne clé cesse de fonctionner et l’utilisateur est déconnecté partout. Vous recevez une nouvelle clé à lui transmettre.",
+  resetDetail: "L’ancienne clé cesse de fonctionner et les navigateurs connectés avec elle sont déconnectés. Vous recevez une nouvelle clé à lui transmettre.",
   actionsOf: (name) => `Options pour ${name}`,
   rename: "Renommer",
   renameUser: (name) => `Renommer ${name}`,

@@ -103,5 +103,8 @@ export const admin: AdminWords = {
   keys: "Clés et utilisateurs",
   keysDetail: "Qui peut utiliser ce serveur, et avec quel rôle.",
   toKeys: "Gérer les clés",
+  byModel: "Par modèle",
+  speed: "Vitesse",
+  replies: (count, written) => (count < 2 ? `${written} réponse` : `${written} réponses`),
   metrics: "Les métriques Prometheus sont disponibles sous /metrics.",
 };

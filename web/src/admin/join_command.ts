@@ -1,0 +1,23 @@
+// The command that has a worker of another machine join. Pure.
+
+export interface JoinFacts {
+  /** The address of the page, with its folder. */
+  readonly base: string;
+  /** A key of the role `worker`. */
+  readonly key: string;
+  /** The SHA-256 fingerprint of the server's own certificate; empty where everybody trusts it. */
+  readonly fingerprint: string;
+}
+
+export function joinCommand({ base, key, fingerprint }: JoinFacts): string {
+  const url = new URL(base);
+  const parts = ["duologue worker", `--join ${url.origin}${url.pathname.replace(/\/+$/, "")}`];
+  if (fingerprint !== "") parts.push(`--fingerprint ${fingerprint}`);
+  if (url.protocol === "http:" && !isLoopback(url.hostname)) parts.push("--insecure-http");
+  return `DUOLOGUE_JOIN_KEY=${key} ${parts.join(" ")}`;
+}
+
+/** Other machines cannot reach this address. */
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "[::1]" || host.startsWith("127.");
+}
