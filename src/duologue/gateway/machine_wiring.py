@@ -32,6 +32,7 @@ class JoinParts(Protocol):
     background_work: BackgroundWork
     pool: Pool
     voice: Pool | None
+    membership: Membership
 
 
 class MachineParts(JoinParts, Protocol):
