@@ -12,6 +12,7 @@ from duologue.gateway.accounts import Accounts
 from duologue.gateway.audit.audit_log import Actor
 from duologue.gateway.auth.background_work import BackgroundWork
 from duologue.gateway.auth.keys import User
+from duologue.gateway.cluster.membership import Membership
 from duologue.gateway.life.service import LifeService
 from duologue.gateway.machines import join_socket, machine_routes, offer_routes
 from duologue.gateway.machines.join_service import JoinService
@@ -31,6 +32,7 @@ class JoinParts(Protocol):
     background_work: BackgroundWork
     pool: Pool
     voice: Pool | None
+    membership: Membership
 
 
 class MachineParts(JoinParts, Protocol):
@@ -48,15 +50,25 @@ def join_service(parts: JoinParts) -> JoinService:
     async def record(act: str, target: str, user: User, details: Mapping[str, Any]) -> None:
         await audit.record(Actor(user.name, user.id, user.key), act, target, details=details)
 
-    address = settings.machines.address
-    return JoinService(
+    service = JoinService(
         settings,
         parts.pool,
         parts.voice,
         parts.background_work.watched,
         record,
-        addresses=lambda: (address,) if address else (),
+        gateway=parts.membership.id,
+        addresses=lambda: addresses_of(parts.membership, settings.machines.address),
     )
+    service.addresses_changed = parts.membership.changed
+    return service
+
+
+def addresses_of(membership: Membership, own: str) -> tuple[str, ...]:
+    """Where workers reach the living gateways. `own`: the address of this one for workers, where it is not the one for gateways."""
+    addresses = (
+        own or entry.address if entry.id == membership.id else entry.address for entry in membership.living
+    )
+    return tuple(address for address in addresses if address)
 
 
 def machine_routers(parts: MachineParts, joins: JoinService) -> tuple[APIRouter, ...]:

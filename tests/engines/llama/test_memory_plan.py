@@ -135,7 +135,9 @@ def test_flash_attention_is_left_out_without_a_gpu_where_memory_allows() -> None
     assert plan(header(4_000_000_000), NOTHING_ASKED, machine).flash_attention, "its heads are not known"
     long = LlamaOptions(model="m", context=65_536)
     assert plan(heads, long, machine).flash_attention, "its scores would take a gigabyte"
-    assert plan(heads, NOTHING_ASKED, machine, Projector(Path("p"), 0, sees=True, hears=False)).flash_attention
+    assert plan(
+        heads, NOTHING_ASKED, machine, Projector(Path("p"), 0, sees=True, hears=False)
+    ).flash_attention
 
 
 def test_fewer_tokens_are_computed_at_once_where_each_keeps_its_scores() -> None:

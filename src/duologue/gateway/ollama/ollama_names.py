@@ -22,9 +22,7 @@ class OllamaNames:
     def __init__(self, models: ModelRegistry, requested: RequestedModels, available: AvailableModels) -> None:
         self._models, self._requested, self._available = models, requested, available
 
-    async def card(
-        self, name: str, user: str, *, task: Task = "chat", in_time: bool = False
-    ) -> ModelCard:
+    async def card(self, name: str, user: str, *, task: Task = "chat", in_time: bool = False) -> ModelCard:
         """The card of the model that `user` asks for. Raises as `RequestedModels.card`."""
         return await self._requested.card(await self.own(name), user, task=task, in_time=in_time)
 

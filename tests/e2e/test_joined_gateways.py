@@ -1,0 +1,113 @@
+"""One worker on another machine, two gateways of one PostgreSQL: it joins both, and they share its slot."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+from tests.support.ports import free_port
+from tests.support.store_fixtures import drop_schema, make_schema
+
+pytestmark = pytest.mark.system
+
+KEY = "the-key-of-the-admin-of-both-gateways"
+MODEL = "shared"
+
+
+@pytest.fixture(scope="module")
+def schema() -> Iterator[str]:
+    name = f"joined_{uuid.uuid4().hex[:12]}"
+    address = anyio.run(make_schema, name)
+    yield address
+    anyio.run(drop_schema, name)
+
+
+@pytest.fixture(scope="module")
+def gateways(schema: str, lasting: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
+    key_file = tmp_path_factory.mktemp("key") / "key"
+    key_file.write_text(KEY)
+    servers = []
+    for port in (free_port(), free_port()):
+        settings = {
+            "DUOLOGUE_PORT": str(port),
+            "DUOLOGUE_DATABASE": schema,
+            "DUOLOGUE_CLUSTER__ADDRESS": f"http://127.0.0.1:{port}",
+            "DUOLOGUE_MACHINES__JOIN": "true",
+        }
+        servers.append(lasting("--engine", "scripted", "--key-file", str(key_file), **settings))
+    return [server.ready() for server in servers]
+
+
+@pytest.fixture(scope="module")
+def clients(gateways: list[Any]) -> Iterator[list[httpx.Client]]:
+    headers = {"Authorization": f"Bearer {KEY}"}
+    clients = [httpx.Client(base_url=server.url, headers=headers, timeout=90) for server in gateways]
+    yield clients
+    for client in clients:
+        client.close()
+
+
+@pytest.fixture(scope="module")
+def worker(gateways: list[Any], clients: list[httpx.Client], tmp_path_factory: pytest.TempPathFactory):
+    """A worker with one slot that was told of the first gateway alone."""
+    made = clients[0].post("/api/keys", json={"name": "attic", "role": "worker"}).raise_for_status()
+    folder = tmp_path_factory.mktemp("attic")
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("DUOLOGUE_")}
+    (folder / "worker.yaml").write_text(
+        f"workers:\n  - name: one\n    engine: scripted\n    slots: 1\n    options: {{name: {MODEL}}}\n"
+    )
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "duologue", "worker", "--join", gateways[0].url),
+            *("--machine", "attic", "--config", "worker.yaml", "--data", str(folder / "data")),
+        ],
+        cwd=folder,
+        env=clean | {"DUOLOGUE_JOIN_KEY": made.json()["key"]},
+        stdin=subprocess.DEVNULL,
+    )
+    yield process
+    process.terminate()
+    process.wait(90)
+
+
+def row(client: httpx.Client) -> dict[str, Any]:
+    rows = client.get("/workers").raise_for_status().json()["workers"]
+    return next((row for row in rows if row["worker_id"].startswith("attic/")), {})
+
+
+def test_a_worker_that_was_told_of_one_gateway_joins_both(
+    gateways: list[Any], clients: list[httpx.Client], worker: subprocess.Popen[bytes]
+) -> None:
+    for server, client in zip(gateways, clients, strict=True):
+        server.until(lambda client=client: row(client).get("status") == "idle")
+
+
+def stream(client: httpx.Client, text: str) -> Any:
+    body = {"model": MODEL, "stream": True, "messages": [{"role": "user", "content": text}]}
+    return client.stream("POST", "/v1/chat/completions", json=body)
+
+
+def test_gateways_that_share_a_slot_take_turns(
+    gateways: list[Any], clients: list[httpx.Client], worker: subprocess.Popen[bytes]
+) -> None:
+    for server, client in zip(gateways, clients, strict=True):
+        server.until(lambda client=client: row(client).get("status") == "idle")
+    with ExitStack() as second:
+        with stream(clients[0], "/pace 20\n/repeat 4000 word ") as running:
+            first = running.iter_lines()
+            assert any('"content":"word' in line for line in first)
+            # The slot works for the first gateway, so who asks at the second one has a place in its queue.
+            lines = second.enter_context(stream(clients[1], "hello")).iter_lines()
+            assert any(line.startswith(":") and "queue" in line for line in lines)
+        # The first client has left.
+        assert any('"content":"' in line for line in lines)
+    for server, client in zip(gateways, clients, strict=True):
+        server.until(lambda client=client: row(client).get("status") == "idle")
