@@ -133,8 +133,7 @@ async def test_a_process_that_ends_is_served_again_in_the_same_place(tmp_path: P
     async with placed(tmp_path) as one:
         first = await one.join()
         one.say(PlaceNews("worker_0", "ended", "node-a", 1001, reason="its node was lost"))
-        await one.until(lambda: bool(first.ended))
-        assert one.keeper.status.restarts == 1
+        await one.until(lambda: bool(first.ended) and one.keeper.status.restarts == 1)
         second = await one.join()
         assert not second.ended
         assert one.ordered() == ["Place"]
