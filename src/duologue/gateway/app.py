@@ -488,6 +488,7 @@ class Gateway:
                 self.batches.run, self.service.stores.durable.batches, self._loads_repeated.wait
             )
             self.app.include_router(router(self.service), dependencies=[Depends(self._require_chat)])
+            self.sharing.follow_changes(self, tasks)
             if self.tls is not None:
                 tasks.start_soon(tls.keep_fresh, self.settings, self.tls)
             # Last: the imports of a start stand in nobody's way.

@@ -6,6 +6,7 @@ Made by `app`; `begin` is called once the database is open and this gateway is o
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import anyio.abc
@@ -14,6 +15,7 @@ from starlette.middleware import Middleware
 from duologue.config import Settings
 from duologue.gateway.auth.guessing import GuessGuard
 from duologue.gateway.auth.rate_limit import Guess
+from duologue.gateway.cluster.cache_refresh import CacheRefresh
 from duologue.gateway.cluster.forwarding import Forwarding, HopReader, Neighbours
 from duologue.gateway.cluster.held_things import mark_of
 from duologue.gateway.cluster.membership import Membership
@@ -33,6 +35,7 @@ class Sharing:
         self.mark = mark_of(membership.id) if self.can_share else ""
         """How the ids begin of what is in the memory of this gateway."""
         self.neighbours = Neighbours()
+        self._caches: CacheRefresh | None = None
 
     def around(self, authentication: Middleware) -> list[Middleware]:
         """The authentication between what reads where a request comes from, and what passes it on."""
@@ -64,6 +67,9 @@ class Sharing:
         gateway.responses.share(self.mark, self._is_left)
         gateway.keys.is_shared = True
         share_guesses(gateway.guessing, link.notices)
+        self._caches = CacheRefresh(link.notices)
+        gateway.apps.on_stored = partial(self._caches.changed, "modes")
+        stores.durable.mcp.on_stored = partial(self._caches.changed, "tool_servers")
         service.uploads.mark = gateway.clips.mark = self.mark
         for pool in gateway.pools():
             pool.mark_tickets(self.mark)
@@ -76,6 +82,14 @@ class Sharing:
         neighbours.owner = claims.owner
         neighbours.has_temporary = stores.is_temporary
         neighbours.gateway = membership.id
+
+    def follow_changes(self, gateway: Gateway, tasks: anyio.abc.TaskGroup) -> None:
+        """Read again from now on what other gateways change. Called once everything has read what is stored."""
+        if (caches := self._caches) is None:
+            return
+        tasks.start_soon(caches.keep_fresh, "modes", gateway.apps.reload)
+        if (service := gateway.service) is not None:
+            tasks.start_soon(caches.keep_fresh, "tool_servers", service.toolbox.registry.reload)
 
     def _is_left(self, response: str) -> bool:
         """Whether the gateway that wrote a response is dead."""

@@ -36,6 +36,8 @@ class McpServers:
         self._database = database
         self._now = now
         self._tokens = JsonTable(database, mcp_tokens, now)
+        self.on_stored: Callable[[], None] = lambda: None
+        """Called when a change was stored."""
 
     async def all(self) -> list[AddedServer]:
         """Every added server, by name."""
@@ -53,6 +55,7 @@ class McpServers:
             this = update(mcp_servers).where(mcp_servers.c.name == name)
             if (await connection.execute(this.values(columns))).rowcount == 0:
                 await connection.execute(insert(mcp_servers).values(name=name, **columns))
+        self.on_stored()
         return server
 
     async def delete(self, name: str) -> bool:
@@ -60,6 +63,7 @@ class McpServers:
         async with self._database.writing() as connection:
             await connection.execute(delete(mcp_tokens).where(mcp_tokens.c.server == name))
             result = await connection.execute(delete(mcp_servers).where(mcp_servers.c.name == name))
+        self.on_stored()
         return result.rowcount > 0
 
     async def tokens(self, name: str, user: str) -> dict[str, Any] | None:
@@ -72,3 +76,4 @@ class McpServers:
             await self._tokens.delete(server=name, user=user)
         else:
             await self._tokens.put(tokens, server=name, user=user)
+        self.on_stored()

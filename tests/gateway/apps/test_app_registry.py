@@ -103,3 +103,37 @@ def test_a_row_says_what_is_lacking():
     )
     assert omni["id"] == "omni"
     assert omni["needs"] == ["text", "voice", "image"]
+
+
+async def test_a_switch_that_another_gateway_has_stored_ends_the_sessions_here():
+    kept = Kept()
+    one, two = AppRegistry(), AppRegistry()
+    await one.use(kept)
+    await two.use(kept)
+    stored: list[bool] = []
+    one.on_stored = lambda: stored.append(True)
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(two.until_disabled, "omni")
+            await anyio.wait_all_tasks_blocked()
+            await one.switch("omni", False)
+            await two.reload()
+    assert (two.is_enabled("omni"), stored) == (False, [True])
+    await two.switch("omni", True)
+    await one.reload()
+    assert one.is_enabled("omni")
+
+
+async def test_what_was_read_before_an_own_switch_does_not_undo_it():
+    class Slow(Kept):
+        async def get(self, name: str) -> dict[str, Any]:
+            read = self.stored
+            await anyio.sleep(0)
+            return read
+
+    apps = AppRegistry()
+    await apps.use(Slow())
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(apps.reload)
+        tasks.start_soon(apps.switch, "omni", False)
+    assert not apps.is_enabled("omni")

@@ -232,3 +232,80 @@ async def test_servers_and_sign_ins_are_kept_in_the_real_store():
             await registry.remove("web")
         assert await rows.all() == []
         assert await rows.tokens("web", "ann") is None
+
+
+async def test_what_another_gateway_has_changed_is_read_again_and_the_rest_is_left_alone():
+    rows, servers = Rows(Row("kept", WEB), Row("gone", WEB), Row("moved", WEB)), Servers()
+    async with running_registry(server_config("time"), rows=rows, open_server=servers.server) as registry:
+        before = {name: await settle(registry, name) for name in ("time", "kept", "gone", "moved")}
+        await rows.delete("gone")
+        await rows.put("moved", {"url": "https://other.example/mcp"}, "ann")
+        await rows.put("kept", WEB | {"disabled": False}, "ann")
+        await rows.put("new", WEB, "ann")
+        await registry.reload()
+        assert (await settle(registry, "new")).phase == "ready"
+        moved = await settle(registry, "moved")
+        assert (moved.phase, moved.config.server.url) == ("ready", "https://other.example/mcp")
+        assert [
+            name for name in ("time", "kept") if await registry.connection(name, "ann") is before[name]
+        ] == [
+            "time",
+            "kept",
+        ]
+        with pytest.raises(NotFound):
+            await registry.connection("gone", "ann")
+        assert servers.tries == 6
+        await registry.reload()
+        await settle(registry, "moved")
+        assert servers.tries == 6, "nothing has changed"
+
+
+async def test_a_sign_in_or_out_at_another_gateway_holds_here():
+    rows = Rows()
+    guarded = server_config("web", url="https://web.example")
+    async with running_registry(guarded, rows=rows, open_server=Guarded(rows).server) as registry:
+        assert (await settle(registry, "web")).phase == "login"
+        await registry.connection("web", "ann")
+        await rows.save_tokens("web", "ann", {"tokens": {"access_token": "x"}})
+        await registry.reload()
+        await settle(registry, "web")
+        signed_in = await settle(registry, "web")
+        assert signed_in.phase == "ready"
+        await registry.reload()
+        assert await registry.connection("web", "ann") is signed_in
+        await rows.save_tokens("web", "ann", {})
+        await registry.reload()
+        assert (await settle(registry, "web")).phase == "login"
+
+
+async def test_a_sign_in_under_way_is_not_disturbed_by_a_reload():
+    rows = Rows()
+    guarded = server_config("web", url="https://web.example")
+    async with running_registry(guarded, rows=rows, open_server=Guarded(rows).server) as registry:
+        await settle(registry, "web", "ann")
+        await registry.sign_in("web", "ann", "http://here/back")
+        await registry.reload()
+        assert await registry.complete_sign_in(AuthorizationResponse("code", "state-of-ann")) == "web"
+        connection = await registry.connection("web", "ann")
+        await until(lambda: connection.phase == "ready")
+
+
+async def test_a_sign_in_that_failed_is_tried_again_with_what_another_gateway_has_got():
+    rows = Rows()
+    rows.saved_tokens["web", "ann"] = {"tokens": {"access_token": "old"}}
+    guarded = server_config("web", url="https://web.example")
+
+    class Strict(Guarded):
+        @asynccontextmanager
+        async def server(self, config, journal, login, on_phase):
+            if login is not None and rows.saved_tokens["web", "ann"]["tokens"]["access_token"] == "old":
+                await login.open("https://auth.example/?state=s")
+            async with super().server(config, journal, login, on_phase) as session:
+                yield session
+
+    async with running_registry(guarded, rows=rows, open_server=Strict(rows).server) as registry:
+        await settle(registry, "web")
+        assert (await settle(registry, "web")).phase == "login"
+        await rows.save_tokens("web", "ann", {"tokens": {"access_token": "new"}})
+        await registry.reload()
+        assert (await settle(registry, "web")).phase == "ready"

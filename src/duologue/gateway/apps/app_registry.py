@@ -24,7 +24,7 @@ class SwitchStore(Protocol):
 
 
 class AppRegistry:
-    """All apps are on until `use` has read the stored switches. `on_change` is called after each change."""
+    """All apps are on until `use` has read the stored switches. `on_change` is called after each change, here or at another gateway."""
 
     def __init__(
         self,
@@ -35,12 +35,25 @@ class AppRegistry:
         self._off: frozenset[str] = frozenset()
         self._store: SwitchStore | None = None
         self._changed = Notifier()
+        self._switched = 0
+        self.on_stored: Callable[[], None] = lambda: None
+        """Called when a switch was stored."""
 
     async def use(self, store: SwitchStore) -> None:
         """Read the switches, and keep changes there."""
         self._store = store
-        known = {app.id for app in APPS}
-        self._off = frozenset((await store.get(STORED_AS)).get("off", ())) & known
+        self._off = await self._stored(store)
+
+    async def reload(self) -> None:
+        """Read the switches again: another gateway may have changed them. Raises Unavailable."""
+        if self._store is None:
+            return
+        before = -1
+        while before != self._switched:
+            # What was read before a switch of this gateway was stored is old.
+            before = self._switched
+            off = await self._stored(self._store)
+        self._change(off)
 
     def is_enabled(self, *ids: AppId) -> bool:
         """Whether one of these is switched on."""
@@ -64,10 +77,21 @@ class AppRegistry:
         if off != self._off:
             if self._store is not None:
                 await self._store.put(STORED_AS, {"off": sorted(off)})
+                self._switched += 1
+                self.on_stored()
+            self._change(off)
+        return self._row(app)
+
+    def _change(self, off: frozenset[str]) -> None:
+        if off != self._off:
             self._off = off
             self._changed.notify()
             self._on_change()
-        return self._row(app)
+
+    @staticmethod
+    async def _stored(store: SwitchStore) -> frozenset[str]:
+        known = {app.id for app in APPS}
+        return frozenset((await store.get(STORED_AS)).get("off", ())) & known
 
     def row(self, id: str) -> dict[str, Any]:
         """One app. Raises NotFound."""

@@ -55,6 +55,11 @@ class McpLogin:
         self._response: AuthorizationResponse | None = None
         self._received = anyio.Event()
 
+    @property
+    def is_under_way(self) -> bool:
+        """Whether the user has begun to sign in and neither succeeded nor failed yet."""
+        return self._interactive
+
     def begin(self, limit: anyio.CancelScope, on_address: Callable[[], None]) -> None:
         """Start an attempt within `limit`; `on_address` is called when there is an address to open."""
         self._limit, self._on_address = limit, on_address

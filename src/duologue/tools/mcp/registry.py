@@ -81,6 +81,10 @@ class ServerRegistry:
         self._personal: dict[tuple[str, str], McpConnection] = {}
         self._scopes: dict[McpConnection, anyio.CancelScope] = {}
         self._without_tokens: set[tuple[str, str]] = set()
+        self._tried: dict[tuple[str, str], object] = {}
+        """The tokens with which a connection was started again because others were stored."""
+        self._changes = 0
+        """Of this gateway; what was read before one is old."""
         self._tasks: TaskGroup | None = None
         self._begin = begin
         self._starting = False
@@ -101,6 +105,49 @@ class ServerRegistry:
             finally:
                 self._tasks = None
                 tasks.cancel_scope.cancel()
+
+    async def reload(self) -> None:
+        """Read the stored servers and sign-ins again: another gateway may have changed them. Connections of servers that are as
+        before stay as they are. Raises Unavailable."""
+        before = -1
+        while before != self._changes:
+            before = self._changes
+            stored = {config.name: config for config in server_config.parse_rows(await self._rows.all())}
+        if self._tasks is None:
+            return
+        added = [name for name in self._shared if name not in self._configured]
+        gone = [name for name in added if name not in stored]
+        for name in gone:
+            self._drop(name)
+        for name, config in stored.items():
+            known = self._shared.get(name)
+            if name not in self._configured and (known is None or not _is_same(known.config, config)):
+                self._replace(config)
+        self._without_tokens.clear()
+        for name, user in list(self._personal):
+            await self._check_sign_in(name, user)
+        if gone:
+            self._on_change()
+
+    async def _check_sign_in(self, name: str, user: str) -> None:
+        """End the connection of a user who has signed out, or has new tokens after these had failed, at another gateway."""
+        before = self._personal.get((name, user))
+        tokens = (await self._rows.tokens(name, user) or {}).get("tokens")
+        connection = self._personal.get((name, user))
+        if connection is None or connection is not before:
+            return
+        if connection.login is None or connection.login.is_under_way:
+            return
+        if connection.phase == "login":
+            # It says why the sign-in failed: it stays unless there is something to try.
+            is_old = bool(tokens) and tokens != self._tried.get((name, user))
+        else:
+            is_old = not tokens
+        if not is_old:
+            return
+        self._tried[name, user] = tokens
+        del self._personal[name, user]
+        self._end(connection)
 
     def _start(self, config: ServerConfig, login: McpLogin | None = None) -> McpConnection:
         journal = Journal(config.secrets, self._now)
@@ -247,6 +294,7 @@ class ServerRegistry:
                 f"The limit of {SERVERS} added tool servers is reached.", code="too_many_servers"
             )
         await self._rows.put(name, server_config.dump(config.server), user)
+        self._changes += 1
         self._replace(config)
         return self._shared[name].health()
 
@@ -260,6 +308,7 @@ class ServerRegistry:
             )
         server = config.server.model_copy(update={"disabled": disabled})
         await self._rows.put(name, server_config.dump(server) | {"disabled": disabled}, user)
+        self._changes += 1
         self._replace(ServerConfig(name, server, "admin"))
         return self._shared[name].health()
 
@@ -267,6 +316,7 @@ class ServerRegistry:
         """Delete an added server. Raises NotFound, or BadRequest for a server of the configuration."""
         self._added_config(name)
         await self._rows.delete(name)
+        self._changes += 1
         self._drop(name)
         self._on_change()
 
@@ -293,3 +343,13 @@ class ServerRegistry:
         for connection in connections:
             self._end(connection)
         self._without_tokens = {key for key in self._without_tokens if key[0] != name}
+        self._tried = {key: tokens for key, tokens in self._tried.items() if key[0] != name}
+
+
+def _is_same(one: ServerConfig, other: ServerConfig) -> bool:
+    """Whether they are reached in the same way, whichever of the fields were given."""
+    full = [
+        config.server.model_dump(mode="json") | {"headers": dict(config.server.headers)}
+        for config in (one, other)
+    ]
+    return full[0] == full[1]

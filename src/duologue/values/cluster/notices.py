@@ -6,6 +6,8 @@ again then. New kinds are added to `Notice`; a gateway of another version ignore
 
 from __future__ import annotations
 
+from typing import Literal
+
 from msgspec import Struct
 
 from duologue.values.runs import ListEvent
@@ -51,12 +53,14 @@ class ListNews(Struct, frozen=True, tag="list_news"):
     event: ListEvent
 
 
+CachedRows = Literal["modes", "tool_servers", "connected_servers", "default_model"]
+"""What gateways keep in memory and read again when another one has changed it."""
+
+
 class CacheChanged(Struct, frozen=True, tag="cache_changed"):
-    """Rows that gateways keep in memory have changed: `rows` names the table or the part of the server that reads them, `key` the
-    row where it matters."""
+    """Rows that gateways keep in memory have changed: one of `CachedRows`, or what only a newer gateway keeps."""
 
     rows: str
-    key: str = ""
 
 
 class LimitWanted(Struct, frozen=True, tag="limit_wanted"):

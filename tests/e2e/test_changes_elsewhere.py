@@ -1,0 +1,63 @@
+"""Two gateways over one PostgreSQL: what an admin changes at one holds at the other without a restart."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from uuid import uuid4
+
+import anyio
+import httpx
+import pytest
+from tests.e2e.conftest import Server
+from tests.support.store_fixtures import drop_schema, make_schema
+
+pytestmark = [pytest.mark.system, pytest.mark.anyio]
+
+
+@pytest.fixture
+async def gateways(tmp_path, anyio_backend) -> AsyncIterator[tuple[Server, Server]]:
+    name = f"changes_{uuid4().hex}"
+    url = await make_schema(name)
+    servers = []
+    try:
+        for each in ("one", "two"):
+            folder = tmp_path / each
+            folder.mkdir()
+            servers.append(Server(folder, "--engine", "scripted", DUOLOGUE_DATABASE=url))
+        yield servers[0].ready(), servers[1].ready()
+    finally:
+        for server in servers:
+            server.process.kill()
+            server.process.wait(30)
+        await drop_schema(name)
+
+
+async def until(true: Callable[[], Awaitable[bool]]) -> None:
+    with anyio.fail_after(60):
+        while not await true():
+            await anyio.sleep(0.05)
+
+
+async def chat(client: httpx.AsyncClient) -> httpx.Response:
+    await client.post("/api/conversations", json={"id": "c"})
+    content = [{"type": "text", "text": "hello"}]
+    body = {"verb": "send", "run": uuid4().hex, "message": {"id": uuid4().hex, "content": content}}
+    return await client.post("/api/conversations/c/runs", json=body)
+
+
+async def test_a_mode_that_is_switched_off_at_one_gateway_is_refused_at_the_other(gateways):
+    one, two = gateways
+    async with (
+        httpx.AsyncClient(base_url=one.url, timeout=60) as at_one,
+        httpx.AsyncClient(base_url=two.url, timeout=60) as at_two,
+    ):
+
+        async def refused() -> bool:
+            return (await chat(at_two)).status_code == 403
+
+        async def accepted() -> bool:
+            return (await chat(at_two)).status_code == 202
+
+        assert (await at_one.put("/api/admin/apps/turnbased", json={"enabled": False})).status_code == 200
+        await until(refused)
+        assert (await chat(at_two)).json()["error"]["code"] == "app_disabled"
+        assert (await at_one.put("/api/admin/apps/turnbased", json={"enabled": True})).status_code == 200
+        await until(accepted)
