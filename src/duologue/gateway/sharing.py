@@ -70,6 +70,7 @@ class Sharing:
         self._caches = CacheRefresh(link.notices)
         gateway.apps.on_stored = partial(self._caches.changed, "modes")
         stores.durable.mcp.on_stored = partial(self._caches.changed, "tool_servers")
+        stores.durable.upstreams.on_stored = partial(self._caches.changed, "connected_servers")
         service.uploads.mark = gateway.clips.mark = self.mark
         for pool in gateway.pools():
             pool.mark_tickets(self.mark)
@@ -88,6 +89,7 @@ class Sharing:
         if (caches := self._caches) is None:
             return
         tasks.start_soon(caches.keep_fresh, "modes", gateway.apps.reload)
+        tasks.start_soon(caches.keep_fresh, "connected_servers", gateway.upstreams.reload)
         if (service := gateway.service) is not None:
             tasks.start_soon(caches.keep_fresh, "tool_servers", service.toolbox.registry.reload)
 

@@ -58,6 +58,8 @@ class Upstreams:
     def __init__(self, database: Database, now: Callable[[], int]) -> None:
         self._database = database
         self._now = now
+        self.on_stored: Callable[[], None] = lambda: None
+        """Called when a change by an admin was stored."""
 
     async def all(self) -> list[StoredUpstream]:
         """Every server, in the order in which they were connected."""
@@ -73,6 +75,7 @@ class Upstreams:
                 await connection.execute(insert(upstreams).values(_columns(stored)))
         except IntegrityError:
             return None
+        self.on_stored()
         return stored
 
     async def save(self, upstream: StoredUpstream) -> None:
@@ -80,11 +83,19 @@ class Upstreams:
         async with self._database.writing() as connection:
             this = update(upstreams).where(upstreams.c.name == upstream.name)
             await connection.execute(this.values(_columns(upstream)))
+        self.on_stored()
+
+    async def save_seen(self, name: str, seen: tuple[UpstreamModel, ...]) -> None:
+        """Store the models that a server has. Nothing else of it: an admin may change that at another gateway meanwhile."""
+        async with self._database.writing() as connection:
+            this = update(upstreams).where(upstreams.c.name == name)
+            await connection.execute(this.values(seen=json(seen)))
 
     async def delete(self, name: str) -> bool:
         """Delete a server with its key. Whether there was one."""
         async with self._database.writing() as connection:
             result = await connection.execute(delete(upstreams).where(upstreams.c.name == name))
+        self.on_stored()
         return result.rowcount > 0
 
 

@@ -359,3 +359,57 @@ async def test_one_server_that_is_slow_keeps_no_other_from_being_asked(
             states = {each.stored.name: each for each in service.servers()}
             await until(lambda: states["box"].state == "ready")
             assert states["slow"].state == "waiting"
+
+
+async def test_what_another_gateway_has_changed_is_served_and_the_others_keep_their_workers(
+    running: Running, server: ModelServer
+) -> None:
+    with serving(ModelServer([{"id": "c"}])) as other:
+        # Both in one data folder, so that they have one key file; the second database is that of the first.
+        async with running() as (one, _), running() as (two, pool):
+            for name in ("kept", "gone", "moved", "fewer"):
+                await add(one, server.url, name, key=KEY)
+            await two.reload()
+            await until(lambda: all(each.state == "ready" for each in two.servers()))
+            assert {spec.options["key"] for spec in pool.specs} == {KEY}
+            kept = {status.upstream: name for name, status in pool.workers.items()}
+            await one.remove("gone")
+            await one.change("moved", url=other.url, key="")
+            await one.change("fewer", chosen=["b"])
+            await add(one, other.url, "new")
+            await two.reload()
+            await until(lambda: pool.served().get("moved") == ["c"] and pool.served().get("new") == ["c"])
+            assert pool.served() == {"kept": ["a", "b"], "fewer": ["b"], "moved": ["c"], "new": ["c"]}
+            now = {status.upstream: name for name, status in pool.workers.items()}
+            assert {name for name in kept if now.get(name) == kept[name]} == {"kept", "fewer"}
+            started = len(pool.specs)
+            await two.reload()
+            assert len(pool.specs) == started
+
+
+async def test_a_reload_during_an_own_change_waits_for_it(running: Running, server: ModelServer) -> None:
+    async with running() as (service, pool):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(add, service, server.url)
+            tasks.start_soon(service.reload)
+        assert pool.served() == {"box": ["a", "b"]}
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(service.reload)
+            tasks.start_soon(service.remove, "box")
+        await service.reload()
+        assert (pool.served(), service.servers()) == ({}, [])
+
+
+async def test_the_models_that_are_seen_overwrite_nothing_that_another_gateway_has_changed(
+    running: Running, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service_module, "EVERY", 0.01)
+    async with running() as (one, _), running() as (two, pool):
+        await add(one, server.url)
+        await two.reload()
+        await until(lambda: pool.served() == {"box": ["a", "b"]})
+        await one.change("box", presets={"a": ModelPreset({"temperature": PresetEntry(0.2)})})
+        server.models = [{"id": "a"}]
+        await until(lambda: pool.served() == {"box": ["a"]})
+        await two.reload()
+        assert "a" in two.servers()[0].stored.presets

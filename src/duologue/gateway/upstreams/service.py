@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -72,6 +72,9 @@ class UpstreamService:
         self._rows: Upstreams | None = None
         self._servers: dict[str, ConnectedServer] = {}
         self._hurry = Notifier()
+        self._changes = 0
+        self._changing = 0
+        self._changed = Notifier()
 
     # ---- running
 
@@ -128,7 +131,7 @@ class UpstreamService:
         if seen != stored.seen:
             # It is only a memory, and is written again when it changes.
             with suppress(Unavailable):
-                await self._stored().save(server.stored)
+                await self._stored().save_seen(stored.name, seen)
 
     async def _start(self, server: ConnectedServer) -> None:
         """Start the worker of a server, unless something stands against it, which becomes its state."""
@@ -145,8 +148,8 @@ class UpstreamService:
         except Problem as problem:
             server.problem = problem
             return
-        if self._servers.get(stored.name) is not server or server.stored is not stored:
-            return  # it was changed or removed while its key was read
+        if self._servers.get(stored.name) is not server or server.stored is not stored or server.worker:
+            return  # it was changed, removed or started while its key was read
         options: dict[str, object] = {"url": stored.url, "key": key, "several": True, "kind": stored.kind}
         options |= stored.timeouts
         options["slots"] = HOSTED_SLOTS if is_hosted(stored.kind) else SLOTS
@@ -160,6 +163,62 @@ class UpstreamService:
         if worker in self._pool.workers:
             with anyio.CancelScope(shield=True):
                 await self._pool.remove(worker)
+
+    def _tell_models(self, server: ConnectedServer) -> None:
+        if server.worker:
+            warning = "" if server.problem is None else server.problem.message
+            self._pool.set_models(server.worker, server.models(), warning)
+
+    # ---- what admins do at other gateways
+
+    async def reload(self) -> None:
+        """Read the stored servers again, and serve what another gateway has changed. The others are not touched. Raises Unavailable."""
+        before = -1
+        while before != self._changes:
+            while self._changing:
+                await self._changed.wait()
+            # What was read before a change of this gateway was stored is old.
+            before = self._changes
+            stored = {each.name: each for each in await self._stored().all()}
+        gone = [self._servers.pop(name) for name in list(self._servers) if name not in stored]
+        begun = [
+            self._servers.setdefault(name, ConnectedServer(row))
+            for name, row in stored.items()
+            if name not in self._servers
+        ]
+        moved = [
+            server for server in self._servers.values() if self._take(server, stored[server.stored.name])
+        ]
+        for server in (*gone, *moved):
+            await self._stop(server)
+        for server in (*begun, *moved):
+            await self._start(server)
+        if begun or moved:
+            self._hurry.notify()
+
+    def _take(self, server: ConnectedServer, row: StoredUpstream) -> bool:
+        """Take what is stored of a server. Whether its worker has to be started anew."""
+        old = server.stored
+        # Each gateway asks for the models itself.
+        new = msgspec.structs.replace(row, seen=old.seen)
+        if new == old:
+            return False
+        server.stored = new
+        if _connection(new) != _connection(old):
+            return True
+        self._tell_models(server)
+        return False
+
+    @contextmanager
+    def _own_change(self) -> Iterator[None]:
+        """While what is in memory and what is stored may differ."""
+        self._changes += 1
+        self._changing += 1
+        try:
+            yield
+        finally:
+            self._changing -= 1
+            self._changed.notify()
 
     # ---- what admins do
 
@@ -198,17 +257,18 @@ class UpstreamService:
             name, kind, url, chosen=_tuple(chosen), user=user, timeouts=dict(timeouts or {})
         )
         # Taken before the first wait, so that of two requests with one name only one goes on.
-        server = self._servers[name] = ConnectedServer(stored)
-        try:
-            sealed = await self._sealed(key, url)
-            saved = await self._stored().add(msgspec.structs.replace(stored, key=sealed))
-        except BaseException:
-            del self._servers[name]
-            raise
-        if saved is None:
-            del self._servers[name]
-            raise _exists(name)
-        server.stored = saved
+        with self._own_change():
+            server = self._servers[name] = ConnectedServer(stored)
+            try:
+                sealed = await self._sealed(key, url)
+                saved = await self._stored().add(msgspec.structs.replace(stored, key=sealed))
+            except BaseException:
+                del self._servers[name]
+                raise
+            if saved is None:
+                del self._servers[name]
+                raise _exists(name)
+            server.stored = saved
         await self._start(server)
         await self._ask(server)
         return server
@@ -257,25 +317,26 @@ class UpstreamService:
             new = msgspec.structs.replace(new, timeouts=dict(timeouts))
         if enabled is not None:
             new = msgspec.structs.replace(new, enabled=enabled)
-        await self._stored().save(new)
-        if self._servers.get(name) is not server:
-            raise _unknown(name)
-        server.stored = new
+        with self._own_change():
+            await self._stored().save(new)
+            if self._servers.get(name) is not server:
+                raise _unknown(name)
+            server.stored = new
         if _connection(new) != _connection(old):
             await self._stop(server)
             await self._start(server)
             await self._ask(server)
-        elif server.worker:
-            warning = "" if server.problem is None else server.problem.message
-            self._pool.set_models(server.worker, server.models(), warning)
+        else:
+            self._tell_models(server)
         return server
 
     async def remove(self, name: str) -> None:
         """Disconnect a server and delete its key. Raises NotFound."""
         server = self._find(name)
-        await self._stored().delete(name)
-        if self._servers.get(name) is server:
-            del self._servers[name]
+        with self._own_change():
+            await self._stored().delete(name)
+            if self._servers.get(name) is server:
+                del self._servers[name]
         await self._stop(server)
 
     async def test(self, url: str, kind: str, key: str, name: str = "", model: str = "") -> TestedServer:
