@@ -32,7 +32,7 @@ async def gateways(tmp_path, anyio_backend) -> AsyncIterator[tuple[Server, Serve
 
 async def until(true: Callable[[], Awaitable[bool]]) -> None:
     with anyio.fail_after(60):
-        while not await true():
+        while not await true():  # noqa: ASYNC110 - the servers are other processes
             await anyio.sleep(0.05)
 
 

@@ -90,8 +90,9 @@ class Sharing:
             return
         tasks.start_soon(caches.keep_fresh, "modes", gateway.apps.reload)
         tasks.start_soon(caches.keep_fresh, "connected_servers", gateway.upstreams.reload)
-        if (service := gateway.service) is not None:
-            tasks.start_soon(caches.keep_fresh, "tool_servers", service.toolbox.registry.reload)
+        toolbox = None if gateway.service is None else gateway.service.toolbox
+        if toolbox is not None:
+            tasks.start_soon(caches.keep_fresh, "tool_servers", toolbox.registry.reload)
 
     def _is_left(self, response: str) -> bool:
         """Whether the gateway that wrote a response is dead."""

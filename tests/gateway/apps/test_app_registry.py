@@ -3,6 +3,7 @@
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from duologue.errors import Forbidden, NotFound, Unavailable
@@ -128,7 +129,7 @@ async def test_what_was_read_before_an_own_switch_does_not_undo_it():
     class Slow(Kept):
         async def get(self, name: str) -> dict[str, Any]:
             read = self.stored
-            await anyio.sleep(0)
+            await anyio.lowlevel.checkpoint()
             return read
 
     apps = AppRegistry()
