@@ -355,7 +355,7 @@ async def test_a_count_that_failed_raises_what_the_worker_met():
     await connected(body)
 
 
-@pytest.mark.parametrize("status", (-1, 7, 200, 302, 600, 10**12))
+@pytest.mark.parametrize("status", [-1, 7, 200, 302, 600, 10**12])
 async def test_a_failure_with_a_status_that_is_none_is_the_servers(status: int):
     async def body(peer, connection):
         answers: list[Any] = []
