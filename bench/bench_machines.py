@@ -1,6 +1,7 @@
 """Measure workers beyond the gateway's own machine: joined over TLS and placed by Ray, beside local ones, all in one run.
 
-    python bench/bench_machines.py [relay|forms|kills|queue ...] [--streams 32] [--chunks 2000] [--rounds 3] [--kills 200] [--every 3.5]
+    python bench/bench_machines.py [relay|forms|kills|queue|failover ...] [--streams 32] [--chunks 2000] [--rounds 3] [--kills 200] [--every 3.5]
+        [--replies 20]
 
 * `relay`: chunks a second of many streams, and the time to the first token, through a worker on this machine, a joined one over TLS and one that
   Ray places, each as a part of a bare relay (two processes that only relay). The budget of a joined worker is 0.6 of it. With TLS the clients of
@@ -9,6 +10,9 @@
 * `kills`: clients stream from workers on two Ray nodes, of which a worker is killed again and again, and every tenth time a whole node. Every
   client must be answered, with its whole reply or with an error that names its cause, and at the end nothing may be left.
 * `queue`: seconds from a longer queue to a new worker that serves, of local workers and of Ray.
+* `failover`: two gateways on one PostgreSQL (a schema of their own, dropped afterwards), and replies of the page under way at one, each followed at
+  both. That one is killed (`kill -9`). At most 0.6 s of text may be lost, counted from when a viewer there had read the last word that was kept; each
+  reply must end `interrupted` exactly once, and go on at the other. Prints the seconds until viewers at the other know the end, which takes a lease.
 
 All use the scripted engine. What needs Ray is left out where it is not installed. Exits with 1 where a budget was missed.
 """
@@ -38,6 +42,7 @@ from bench_life import TOLD, failures, judge, left_of, until, workers
 from bench_life import stream as whole_stream
 from bench_relay import floor
 from load import stream
+from machine_failover import failover
 from machine_forms import Form, joined, one_machine, placed, processes_below, shared_memory_of
 
 JOIN_BUDGET = 0.6
@@ -284,6 +289,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], Awaitable[None]]] = {
     "forms": forms,
     "kills": kills,
     "queue": queue,
+    "failover": failover,
 }
 
 
@@ -298,6 +304,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--every", type=float, default=3.5, help="seconds between two kills")
+    parser.add_argument("--replies", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     for name in options.parts or PARTS:

@@ -65,9 +65,7 @@ def _trusting() -> ssl.SSLContext:
 
 
 @contextmanager
-def _gateway(
-    data: Path, *arguments: str, **environment: str
-) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+def gateway(data: Path, *arguments: str, **environment: str) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
     port = int(environment.pop("PORT", 0)) or free_port()
     command = [
         sys.executable,
@@ -119,7 +117,7 @@ def one_machine(
     with tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()
         more = ["--tls"] if tls else []
-        with _gateway(Path(folder), "--slots", str(slots), "--copies", str(copies), *more, **environment) as (
+        with gateway(Path(folder), "--slots", str(slots), "--copies", str(copies), *more, **environment) as (
             port,
             process,
         ):
@@ -137,7 +135,7 @@ def joined(slots: int, *, tls: bool = True) -> Iterator[Form]:
         # The first key is a person's, and from then on everybody needs one.
         own, key = _new_key(data, "bench"), _new_key(data, "box", "--role", "worker")
         more = ["--tls"] if tls else []
-        with _gateway(data, "--slots", "1", *more, DUOLOGUE_MACHINES__JOIN="true") as (port, process):
+        with gateway(data, "--slots", "1", *more, DUOLOGUE_MACHINES__JOIN="true") as (port, process):
             name = "joined, TLS" if tls else "joined"
             form = Form(name, port, 0.0, process.pid, _trusting() if tls else None, key=own)
             _wait_ready(form, 1, process)
@@ -197,7 +195,7 @@ def placed(
     with tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()
         arguments = ["--slots", str(slots), "--copies", str(copies)]
-        with _gateway(Path(folder), *arguments, DUOLOGUE_POOL="ray", **where, **environment) as (
+        with gateway(Path(folder), *arguments, DUOLOGUE_POOL="ray", **where, **environment) as (
             port,
             process,
         ):

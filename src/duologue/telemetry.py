@@ -213,6 +213,7 @@ class Metrics:
 
     def _make_workers(self, make: Instruments) -> None:
         self.workers = make.gauge("workers", "Workers, by state", "model", "state")
+        self.machines = make.gauge("machines", "Machines whose workers have joined, by reach", "reach")
         self.slots = make.gauge("slots", "Slots and seats", "model")
         self.slots_busy = make.gauge("slots_busy", "Slots and seats in use", "model")
         self.queue_length = make.gauge("queue_length", "Requests waiting for a slot", "model")

@@ -44,6 +44,26 @@ def test_workers_slots_and_queues_are_told_by_model():
     } <= told
 
 
+def test_machines_are_told_by_reach():
+    pool = Pool([LoadSpec(name, "scripted", name) for name in "abcd"], Scheduler())
+    for name, machine, state in (
+        ("a", "box", "unreachable"),
+        ("b", "box", "ready"),
+        ("c", "far", "unreachable"),
+    ):
+        view = pool.workers[name]
+        view.machine, view.joined, view.state = machine, True, state
+    assert {
+        'duologue_machines{reach="reachable"} 1.0',
+        'duologue_machines{reach="unreachable"} 1.0',
+    } <= lines(pool)
+    pool.workers["c"].state = "ready"
+    assert {
+        'duologue_machines{reach="reachable"} 2.0',
+        'duologue_machines{reach="unreachable"} 0.0',
+    } <= lines(pool)
+
+
 def test_a_model_that_was_unloaded_is_told_no_more():
     lines(Pool([LoadSpec("a", "scripted", "one")], Scheduler()))
     told = lines(Pool([LoadSpec("b", "scripted", "two")], Scheduler()))

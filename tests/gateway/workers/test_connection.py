@@ -355,6 +355,41 @@ async def test_a_count_that_failed_raises_what_the_worker_met():
     await connected(body)
 
 
+@pytest.mark.parametrize("status", [-1, 7, 200, 302, 600, 10**12])
+async def test_a_failure_with_a_status_that_is_none_is_the_servers(status: int):
+    async def body(peer, connection):
+        answers: list[Any] = []
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(counting, connection, answers)
+            await peer.until(lambda: bool(peer.received))
+            await peer.send(worker_protocol.AskAnswered(peer.received[0].ask, code="x", status=status))
+        assert [problem.status for problem in answers] == [500]
+
+    await connected(body)
+
+
+async def test_a_flood_of_slots_elsewhere_is_passed_on_now_and_then_and_its_end_is_not_lost():
+    heard: list[tuple[int, ...]] = []
+    told = Notifier()
+
+    def hear(slots: tuple[int, ...]) -> None:
+        heard.append(slots)
+        told.notify()
+
+    async def body(peer, connection):
+        await peer.send(*(worker_protocol.SlotsElsewhere((number,)) for number in range(1000)))
+        with anyio.fail_after(30):
+            while (999,) not in heard:
+                await told.wait()
+        assert heard == [(0,), (999,)]
+        await peer.send(worker_protocol.SlotsElsewhere(()))
+        with anyio.fail_after(30):
+            while () not in heard:
+                await told.wait()
+
+    await connected(body, on_elsewhere=hear)
+
+
 async def test_a_large_prompt_to_count_travels_in_pieces():
     large = ChatRequest((user("a" * 3 * worker_protocol.PIECE),))
 

@@ -81,6 +81,18 @@ async def test_the_others_hear_in_order_and_a_gateway_does_not_hear_itself(both)
     await own.until(CacheChanged("keys"))
 
 
+async def test_a_handler_runs_in_a_task(both):
+    """In the callback of the driver AnyIO refuses to tell the time."""
+    one, two = both
+    times: list[float] = []
+    heard = Heard(two)
+    two.on(CacheChanged, lambda _: times.append(anyio.current_time()))
+    one.post(CacheChanged("keys"))
+    one.post(CacheChanged("users"))
+    await heard.until(CacheChanged("keys"), CacheChanged("users"))
+    assert times
+
+
 async def test_a_notice_within_a_transaction_is_heard_when_it_is_committed(both, shared):
     one, two = both
     heard = Heard(two)

@@ -86,11 +86,25 @@ def note_now(
         metrics.slots.labels(model).set(slots[model])
         metrics.slots_busy.labels(model).set(busy[model])
         metrics.queue_length.labels(model).set(waiting[model])
+    for reach, machines in machines_by_reach(pools).items():
+        metrics.machines.labels(reach).set(machines)
     metrics.leases_active(sum(busy.values()))
     metrics.gateway_restarted(gateway_restarts)
     for state, count in (batches or {}).items():
         metrics.batches.labels(state).set(count)
     set_process_memory({view.worker: view.process for pool in pools for view in pool.workers.values()})
+
+
+def machines_by_reach(pools: Sequence[Pool]) -> dict[str, int]:
+    """How many machines have workers that joined. One is `reachable` while any of them is there; their names would be labels without limit."""
+    reached: dict[str, bool] = {}
+    for pool in pools:
+        for view in pool.workers.values():
+            if view.joined:
+                there = view.state not in ("unreachable", "offline")
+                reached[view.machine] = reached.get(view.machine, False) or there
+    reachable = sum(reached.values())
+    return {"reachable": reachable, "unreachable": len(reached) - reachable}
 
 
 def _now(

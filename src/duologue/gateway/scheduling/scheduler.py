@@ -95,13 +95,16 @@ class Scheduler:
         return self._dispatch(model, at)
 
     def worker_ready(self, name: str, model: str, slots: int, at: float) -> list[Command]:
-        """The worker is ready with this many slots, all free and with empty caches."""
+        """The worker is ready with this many slots, all with empty caches, and free but for those that work for other gateways."""
         before = self._workers.find(name)
         if before is not None and before.state == "starting":
             self.estimator.started(model, at - before.since)
         self._forget(name, at)
+        elsewhere = frozenset[int]() if before is None else before.elsewhere
         free = [Slot() for _ in range(slots)]
-        self._workers.put(name, WorkerSlots(model, "ready", free, since=at, expected=max(1, slots)))
+        used_elsewhere(free, elsewhere, at)
+        ready = WorkerSlots(model, "ready", free, since=at, expected=max(1, slots), elsewhere=elsewhere)
+        self._workers.put(name, ready)
         return self._dispatch(model, at)
 
     def worker_failed(self, name: str, model: str, detail: str, at: float) -> list[Command]:
@@ -133,9 +136,11 @@ class Scheduler:
 
     def slots_elsewhere(self, name: str, slots: Sequence[int], at: float) -> list[Command]:
         """Exactly these slots of the worker are at work for other gateways. They are granted to nobody until they are not."""
-        if (worker := self._workers.find(name)) is None:
+        numbers = frozenset(slots)
+        if (worker := self._workers.find(name)) is None or worker.elsewhere == numbers:
             return []
-        used_elsewhere(worker.slots, frozenset(slots), at)
+        worker.elsewhere = numbers
+        used_elsewhere(worker.slots, numbers, at)
         return self._dispatch(worker.model, at)
 
     def worker_draining(self, name: str, at: float, message: str = "", detail: str = "") -> list[Command]:

@@ -19,6 +19,7 @@ from duologue.gateway.workers.stream import LeaseInbox as LeaseInbox
 from duologue.gateway.workers.stream import Outbox
 from duologue.gateway.workers.stream import Stream as Stream
 from duologue.gateway.workers.transport import FrameChannel, WorkerTransport
+from duologue.notifier import Notifier
 from duologue.tracing import spans
 from duologue.values.avatars import ClipRequest
 from duologue.values.call_events import (
@@ -40,6 +41,9 @@ ModelWork = ChatRequest | EmbeddingRequest | RerankRequest
 """What a slot of a model can run."""
 Work = ModelWork | CallSetup | SpeechRequest | TranscriptionRequest | ClipRequest
 """What a slot of a model or a seat of the voice worker can run."""
+
+ELSEWHERE_PAUSE = 0.01
+"""Seconds between two notices of slots that work elsewhere: each may move the whole queue, and a worker may send them without end."""
 
 
 class _PendingAsk:
@@ -76,6 +80,10 @@ class WorkerConnection:
         self._on_report = on_report
         self._on_lost = on_lost
         self._on_elsewhere = on_elsewhere
+        self._elsewhere: tuple[int, ...] | None = None
+        """What was heard since the last notice, and is passed on after the pause."""
+        self._elsewhere_told = False
+        self._elsewhere_news = Notifier()
         self._stall_limit = stall_limit
         self._largest = largest
         self._clock = clock
@@ -101,6 +109,7 @@ class WorkerConnection:
                     tasks.start_soon(self._write, channel, outbox, scope)
                     tasks.start_soon(self._read, channel, scope)
                 tasks.start_soon(self._watch, scope)
+                tasks.start_soon(self._pass_elsewhere)
         except OSError as error:
             log.debug("connection to %s lost: %s", self._transport.peer, error)
         finally:
@@ -155,7 +164,8 @@ class WorkerConnection:
         if result is None:
             raise _ask_problem(self._refusal or WORKER_LOST)
         if result.code or result.answer is None:
-            raise Problem(result.message, code=result.code, status=result.status, param=result.param)
+            status = result.status if 400 <= result.status <= 599 else 500
+            raise Problem(result.message, code=result.code, status=status, param=result.param)
         return result.answer
 
     def _post(
@@ -286,14 +296,31 @@ class WorkerConnection:
             case worker_protocol.Beaten(number):
                 self._transport.beaten(number)
             case worker_protocol.SlotsElsewhere(slots):
-                if not self._lost:
-                    self._on_elsewhere(slots)
+                self._hear_elsewhere(slots)
             case worker_protocol.Fragment():
                 if (frame := joiner.add(message)) is not None:
                     for inner in worker_protocol.decode_up(frame):
                         if isinstance(inner, worker_protocol.Fragment):
                             raise ValueError("a fragment within fragments")
                         self._handle(inner, joiner)
+
+    def _hear_elsewhere(self, slots: tuple[int, ...]) -> None:
+        """Pass it on at once, or the newest of several after the pause."""
+        if self._elsewhere_told:
+            self._elsewhere = slots
+        elif not self._lost:
+            self._on_elsewhere(slots)
+            self._elsewhere_told = True
+            self._elsewhere_news.notify()
+
+    async def _pass_elsewhere(self) -> None:
+        while True:
+            while not self._elsewhere_told:
+                await self._elsewhere_news.wait()
+            await anyio.sleep(ELSEWHERE_PAUSE)
+            newest, self._elsewhere, self._elsewhere_told = self._elsewhere, None, False
+            if newest is not None:
+                self._hear_elsewhere(newest)
 
 
 def _ask_problem(failure: Failed) -> Problem:

@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 MOST_BYTES = 7_500
 """Bytes of one notice; PostgreSQL takes fewer than 8,000."""
 MOST_WAITING = 2_000
-"""Notices that wait to be sent. Beyond that all of them are replaced by one `NoticesLost`."""
+"""Notices that wait to be sent, or to be handled. Beyond that all of them are replaced by one `NoticesLost`."""
 AT_A_TIME = 100
 PING_S = 2.0
 """Seconds between two signs of life on a quiet connection."""
@@ -61,11 +61,13 @@ class Notices:
         self._blind: list[Callable[[], None]] = []
         self._outbox: deque[str] = deque()
         self._wake = anyio.Event()
+        self._inbox: deque[Notice] = deque()
+        self._arrived = anyio.Event()
         self.shared = database is not None and database.is_postgresql
         """Whether there may be other gateways."""
 
     def on(self, kind: type[Kind], handler: Callable[[Kind], None]) -> None:
-        """Call `handler`, which must not block, for every notice of this kind from another gateway."""
+        """Call `handler`, which must not block, in a task, for every notice of this kind from another gateway."""
         self._handlers.setdefault(kind, []).append(handler)
 
     def when_blind(self, handler: Callable[[], None]) -> None:
@@ -96,10 +98,15 @@ class Notices:
         if not self.shared or self._database is None:
             task_status.started()
             return
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._deliver)
+            await self._keep_connected(self._database, task_status)
+
+    async def _keep_connected(self, database: Database, task_status: TaskStatus[None]) -> None:
         is_first = True
         while True:
             try:
-                async with self._database.own_connection() as connection:
+                async with database.own_connection() as connection:
                     broken = await self._listen(connection)
                     if is_first:
                         task_status.started()
@@ -157,10 +164,24 @@ class Notices:
             # From a gateway of another version.
             log.debug("a notice of an unknown kind was ignored")
             return
-        if isinstance(notice, NoticesLost):
-            self._look_again()
-        for handler in self._handlers.get(type(notice), ()):
-            self._call(handler, notice)
+        if len(self._inbox) >= MOST_WAITING:
+            self._inbox.clear()
+            notice = NoticesLost()
+        self._inbox.append(notice)
+        self._arrived.set()
+
+    async def _deliver(self) -> None:
+        """Call the handlers. The driver's own callback is no task, and most of AnyIO refuses to work there: a run once ignored whoever
+        followed it elsewhere."""
+        while True:
+            await self._arrived.wait()
+            self._arrived = anyio.Event()
+            while self._inbox:
+                notice = self._inbox.popleft()
+                if isinstance(notice, NoticesLost):
+                    self._look_again()
+                for handler in self._handlers.get(type(notice), ()):
+                    self._call(handler, notice)
 
     def _look_again(self) -> None:
         for handler in self._blind:

@@ -55,6 +55,8 @@ class WorkerSlots(Struct):
     detail: str = ""
     since: float = 0.0
     expected: int = 1
+    elsewhere: frozenset[int] = frozenset()
+    """The slots that work for other gateways, as last told: of a worker that joins in the midst of such work this is heard before it is ready."""
 
 
 class QueueEntry(Struct):
