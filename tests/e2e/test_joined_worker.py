@@ -19,7 +19,7 @@ import httpx
 import pytest
 from tests.support.cutting_proxy import CuttingProxy
 
-from duologue.worker.joined.certificate_pin import fingerprint
+from duologue.wire.machines.fingerprint import fingerprint
 
 pytestmark = pytest.mark.system
 

@@ -13,6 +13,7 @@ import httpx
 import pytest
 import uvicorn
 from cryptography import x509
+from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
     Encoding,
@@ -39,6 +40,7 @@ from duologue.gateway.tls import (
     is_on,
     keep_fresh,
     machine_addresses,
+    pinned_fingerprint,
     router,
     server_names,
     tls_files,
@@ -300,6 +302,18 @@ async def test_a_renewal_that_fails_leaves_the_certificate_as_it_is_and_is_tried
 
 class Ended(Exception):
     """The test has seen enough."""
+
+
+def test_workers_pin_the_authority_and_of_an_operator_the_certificate(tmp_path, pair):
+    own = settings(tmp_path)
+    assert pinned_fingerprint(own) == ""
+    tls_files(own)
+    authority = certificate_in(tmp_path / "tls" / CA_FILE)
+    assert pinned_fingerprint(own) == authority.fingerprint(SHA256()).hex(":").upper()
+    certificate, key = pair
+    theirs = settings(tmp_path, **{"tls.certificate": str(certificate), "tls.private_key": str(key)})
+    assert pinned_fingerprint(theirs) == certificate_in(certificate).fingerprint(SHA256()).hex(":").upper()
+    assert pinned_fingerprint(settings(tmp_path, **{"tls.enabled": False})) == ""
 
 
 def test_the_key_is_no_part_of_what_is_given_away(tmp_path):

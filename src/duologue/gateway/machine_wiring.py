@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Protocol
 
 from fastapi import APIRouter
 
 from duologue.config import Settings
+from duologue.gateway import tls
 from duologue.gateway.accounts import Accounts
 from duologue.gateway.audit.audit_log import Actor
 from duologue.gateway.auth.background_work import BackgroundWork
@@ -78,6 +80,13 @@ def machine_routers(parts: MachineParts, joins: JoinService) -> tuple[APIRouter,
     return (
         join_socket.router(joins),
         offer_routes.router(joins, ModelOffers(parts.pool, parts.settings.data / "models")),
-        machine_routes.router(joins, pools, join=settings.join, lease_s=settings.lease_s),
+        machine_routes.router(
+            joins,
+            pools,
+            join=settings.join,
+            lease_s=settings.lease_s,
+            address=settings.address or parts.settings.cluster.address,
+            fingerprint=partial(tls.pinned_fingerprint, parts.settings),
+        ),
         *placement_routers(parts.places, parts.life, parts.accounts.keys, joins),
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import re
 import socket
 import ssl
 import struct
@@ -26,6 +27,7 @@ from duologue.errors import NotFound, StartFailed
 from duologue.gateway.local_ca import CA_FILE, Address, ServerNames, ensure_certificate, read_pair
 from duologue.gateway.middleware import host_check
 from duologue.threads import disk_io
+from duologue.wire.machines.fingerprint import fingerprint
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +37,7 @@ CHECK_SECONDS = 60
 CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
 """For TLS 1.2; those of TLS 1.3 are fixed. uvicorn's default, "TLSv1", excludes all of these."""
 SIOCGIFADDR = 0x8915
+CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
 
 
 def is_on(tls: Tls) -> bool:
@@ -72,6 +75,22 @@ def authority_certificate(settings: Settings) -> bytes | None:
     from cryptography.hazmat.primitives.serialization import Encoding
 
     return pair.certificate.public_bytes(Encoding.PEM)
+
+
+def pinned_fingerprint(settings: Settings) -> str:
+    """The fingerprint that a worker of another machine is given: of this server's authority, else of the certificate that it serves.
+    Empty without TLS, and where neither can be read."""
+    if not is_on(settings.tls):
+        return ""
+    authority = authority_certificate(settings)
+    served = settings.tls.certificate
+    try:
+        pem = authority if authority is not None else served.read_bytes() if served is not None else b""
+        # The server's own certificate is the first one of its chain.
+        first = CERTIFICATE.search(pem)
+        return fingerprint(ssl.PEM_cert_to_DER_cert(first[0].decode())) if first else ""
+    except (OSError, ValueError):
+        return ""
 
 
 def trusting(settings: Settings) -> ssl.SSLContext | None:

@@ -28,6 +28,7 @@ async def test_a_machine_is_shown_with_its_devices_and_workers():
             await server.until(NAME, "ready")
             told = (await machines(server)).json()
             assert told["join"] is True
+            assert (told["address"], told["fingerprint"]) == ("", "")
             here, box = told["machines"]
             assert (here["machine"], here["workers"]) == ("", [])
             assert box["machine"] == "box"

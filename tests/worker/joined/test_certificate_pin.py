@@ -15,10 +15,10 @@ from tests.support.join_gateway import KEY, JoinGateway
 
 from duologue.errors import StartFailed
 from duologue.gateway.local_ca import CA_FILE, ServerNames, ensure_certificate, read_pair
+from duologue.wire.machines.fingerprint import fingerprint
 from duologue.wire.machines.join_protocol import Join, Welcome
 from duologue.worker.joined.certificate_pin import (
     find_certificates,
-    fingerprint,
     only,
     parse_fingerprint,
     trust_for,

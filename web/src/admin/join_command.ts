@@ -1,18 +1,19 @@
 // The command that has a worker of another machine join. Pure.
 
 export interface JoinFacts {
-  /** The address of the page, with its folder. */
+  /** The address of the server: the one that its settings give for workers, else the page's, with its folder. */
   readonly base: string;
   /** A key of the role `worker`. */
   readonly key: string;
-  /** The SHA-256 fingerprint of the server's own certificate; empty where everybody trusts it. */
+  /** The SHA-256 fingerprint of the server's certificate; empty without TLS. */
   readonly fingerprint: string;
 }
 
 export function joinCommand({ base, key, fingerprint }: JoinFacts): string {
   const url = new URL(base);
   const parts = ["duologue worker", `--join ${url.origin}${url.pathname.replace(/\/+$/, "")}`];
-  if (fingerprint !== "") parts.push(`--fingerprint ${fingerprint}`);
+  // Over plain HTTP there is no certificate.
+  if (fingerprint !== "" && url.protocol === "https:") parts.push(`--fingerprint ${fingerprint}`);
   if (url.protocol === "http:" && !isLoopback(url.hostname)) parts.push("--insecure-http");
   return `DUOLOGUE_JOIN_KEY=${key} ${parts.join(" ")}`;
 }

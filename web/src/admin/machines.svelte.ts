@@ -29,6 +29,11 @@ export class Machines {
     return this.#list?.join ?? false;
   }
 
+  /** Where workers reach the server; empty if its settings do not say. */
+  get address(): string {
+    return this.#list?.address ?? "";
+  }
+
   get fingerprint(): string {
     return this.#list?.fingerprint ?? "";
   }

@@ -16,6 +16,10 @@ describe("the command with which a worker joins", () => {
     expect(joinCommand({ base: "http://127.0.0.1:8006/", key: "k", fingerprint: "" })).not.toContain("--insecure-http");
   });
 
+  it("has no fingerprint for an address without TLS", () => {
+    expect(joinCommand({ base: "http://10.0.0.2:8006/", key: "k", fingerprint: "ab12" })).not.toContain("--fingerprint");
+  });
+
   it("knows addresses that other machines cannot reach", () => {
     expect(["localhost", "127.0.0.1", "[::1]", "10.0.0.2", "box"].map(isLoopback)).toEqual([true, true, true, false, false]);
   });

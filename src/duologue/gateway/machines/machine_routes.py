@@ -1,6 +1,7 @@
 """`GET /api/machines`: the machines whose workers have joined, for admins.
 
-The answer: `{"join": bool, "lease_s": s, "protocol": int, "oldest_protocol": int, "gateway": id, "machines": [MACHINE, ...]}`. A MACHINE is
+The answer: `{"join": bool, "lease_s": s, "protocol": int, "oldest_protocol": int, "gateway": id, "address": where
+workers reach this server, empty if the settings do not say, "fingerprint": of the certificate that they pin, empty without TLS, "machines": [MACHINE, ...]}`. A MACHINE is
 `{"machine": name, "devices": [{"name", "description", "memory", "free"}, ...], "workers": [WORKER, ...]}`, with memory in bytes, 0 where it is
 not known; this machine is the first one, with an empty name. A WORKER is `{"worker": name in /workers, "state", "reach": "local" | "joined" |
 "unreachable" | "gone", "model", "engine", "device", "slots", "busy", "draining", "restarts", "version", "protocol", "placed", "joined", "seen",
@@ -10,7 +11,7 @@ reach has left, null for others. One that has gone stays in the list for a while
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from fastapi import APIRouter, Depends
@@ -22,12 +23,21 @@ from duologue.gateway.machines.join_service import JoinService
 from duologue.gateway.machines.join_table import JoinRow
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.workers.worker_status import WorkerStatus
+from duologue.threads import disk_io
 from duologue.wire.machines.join_protocol import OLDEST_PROTOCOL
 from duologue.wire.worker_protocol import PROTOCOL
 
 
-def router(service: JoinService, pools: Sequence[Pool], *, join: bool, lease_s: float) -> APIRouter:
-    """The route."""
+def router(
+    service: JoinService,
+    pools: Sequence[Pool],
+    *,
+    join: bool,
+    lease_s: float,
+    address: str = "",
+    fingerprint: Callable[[], str] = str,
+) -> APIRouter:
+    """The route. `address`: where workers reach this server, as the settings say; `fingerprint` may read files."""
     routes = APIRouter(tags=["admin"], prefix="/api", dependencies=[Depends(admin)])
 
     @routes.get("/machines", summary="Machines and their workers")
@@ -40,6 +50,8 @@ def router(service: JoinService, pools: Sequence[Pool], *, join: bool, lease_s: 
             "protocol": PROTOCOL,
             "oldest_protocol": OLDEST_PROTOCOL,
             "gateway": service.gateway,
+            "address": address,
+            "fingerprint": await disk_io(fingerprint),
             "machines": [_this_machine(pools), *_other_machines(service, pools)],
         }
 
@@ -63,6 +75,8 @@ def _other_machines(service: JoinService, pools: Sequence[Pool]) -> list[dict[st
         if worker.devices:
             machine["devices"] = to_builtins(worker.devices)
         machine["workers"].append(_joined(worker, service, pools))
+    for machine in found.values():
+        machine["workers"].sort(key=lambda row: (row["reach"] == "gone", row["worker"]))
     return [found[name] for name in sorted(found)]
 
 

@@ -16,6 +16,7 @@ import anyio
 from anyio.streams.tls import TLSAttribute, TLSStream
 
 from duologue.errors import StartFailed
+from duologue.wire.machines.fingerprint import fingerprint
 from duologue.worker.joined.gateway_address import GatewayAddress
 
 SECONDS = 10.0
@@ -38,12 +39,6 @@ class FoundCertificates(NamedTuple):
             if self.authority
             else served
         )
-
-
-def fingerprint(certificate: bytes) -> str:
-    """The SHA-256 of a certificate, as `openssl x509 -fingerprint -sha256` writes it."""
-    digest = hashlib.sha256(certificate).hexdigest().upper()
-    return ":".join(digest[start : start + 2] for start in range(0, len(digest), 2))
 
 
 def parse_fingerprint(text: str) -> str:

@@ -44,7 +44,9 @@ export interface MachineList {
   /** Whether workers may join. */
   readonly join: boolean;
   readonly gateway?: string;
-  /** The SHA-256 fingerprint of the server's own certificate. */
+  /** Where workers reach the server, if its settings say so. */
+  readonly address?: string;
+  /** The SHA-256 fingerprint of the certificate that a worker pins; empty without TLS. */
   readonly fingerprint?: string;
   readonly machines: readonly Machine[];
 }

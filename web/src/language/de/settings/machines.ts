@@ -4,6 +4,8 @@ export const machines: MachinesWords = {
   title: "Andere Rechner",
   none: "Kein Worker eines anderen Rechners ist beigetreten.",
   memory: (free, total) => `${free} von ${total} frei`,
+  free: (free) => `${free} frei`,
+  processor: "Prozessor",
   noWorkers: "Seine Worker sind gegangen.",
   states: { unreachable: "Nicht erreichbar", gone: "Gegangen" },
   secondsLeft: (seconds) => `noch ${seconds} s, um zurückzukommen`,
@@ -19,7 +21,7 @@ export const machines: MachinesWords = {
   makeCommand: "Befehl erstellen",
   commandFor: (machine) => `Befehl für ${machine}`,
   run: "Diesen Befehl auf dem Rechner ausführen. Der Schlüssel darin wird nur dieses eine Mal gezeigt.",
-  where: "Dazu --model DATEI für ein Modell des Rechners oder --served-model NAME für eines dieses Servers.",
+  where: "Dazu --model DATEI für ein Modell des Rechners oder --serve NAME für eines dieses Servers.",
   loopback: "Die Adresse dieser Seite ist nur von diesem Rechner aus erreichbar. An ihre Stelle gehört die Adresse des Servers im Netz.",
   joinOff: "Beitreten ist ausgeschaltet. machines.join: true in den Einstellungen dieses Servers setzen und ihn neu starten.",
 

@@ -4,6 +4,8 @@ const english = {
   title: "Other machines",
   none: "No worker of another machine has joined.",
   memory: (free: string, total: string) => `${free} of ${total} free`,
+  free: (free: string) => `${free} free`,
+  processor: "processor",
   noWorkers: "Its workers have left.",
   states: { unreachable: "Out of reach", gone: "Left" } as Record<string, string>,
   secondsLeft: (seconds: string) => `${seconds} s left to come back`,
@@ -19,7 +21,7 @@ const english = {
   makeCommand: "Make the command",
   commandFor: (machine: string) => `Command for ${machine}`,
   run: "Run this on the machine. The key in it is shown only this once.",
-  where: "Add --model FILE for a model of that machine, or --served-model NAME for one of this server’s.",
+  where: "Add --model FILE for a model of that machine, or --serve NAME for one of this server’s.",
   loopback: "This page’s address is reachable from this machine alone. Put the server’s own address in its place.",
   joinOff: "Joining is off. Set machines.join: true in the settings of this server, and restart it.",
 

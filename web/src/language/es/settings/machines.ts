@@ -4,6 +4,8 @@ export const machines: MachinesWords = {
   title: "Otros equipos",
   none: "Ningún proceso de otro equipo se ha unido.",
   memory: (free, total) => `${free} libres de ${total}`,
+  free: (free) => `${free} libres`,
+  processor: "procesador",
   noWorkers: "Sus procesos se han ido.",
   states: { unreachable: "Sin conexión", gone: "Se fue" },
   secondsLeft: (seconds) => `quedan ${seconds} s para que vuelva`,
@@ -19,7 +21,7 @@ export const machines: MachinesWords = {
   makeCommand: "Crear el comando",
   commandFor: (machine) => `Comando para ${machine}`,
   run: "Ejecútalo en el equipo. La clave que contiene solo se muestra esta vez.",
-  where: "Añade --model ARCHIVO para un modelo de ese equipo, o --served-model NOMBRE para uno de este servidor.",
+  where: "Añade --model ARCHIVO para un modelo de ese equipo, o --serve NOMBRE para uno de este servidor.",
   loopback: "La dirección de esta página solo es accesible desde este equipo. Pon en su lugar la dirección del servidor en la red.",
   joinOff: "La unión está desactivada. Pon machines.join: true en la configuración de este servidor y reinícialo.",
 

@@ -4,6 +4,8 @@ export const machines: MachinesWords = {
   title: "Autres machines",
   none: "Aucun worker d’une autre machine n’a rejoint ce serveur.",
   memory: (free, total) => `${free} libres sur ${total}`,
+  free: (free) => `${free} libres`,
+  processor: "processeur",
   noWorkers: "Ses workers sont partis.",
   states: { unreachable: "Injoignable", gone: "Parti" },
   secondsLeft: (seconds) => `encore ${seconds} s pour revenir`,
@@ -19,7 +21,7 @@ export const machines: MachinesWords = {
   makeCommand: "Créer la commande",
   commandFor: (machine) => `Commande pour ${machine}`,
   run: "Exécutez-la sur la machine. La clé qu’elle contient n’est affichée que cette fois.",
-  where: "Ajoutez --model FICHIER pour un modèle de cette machine, ou --served-model NOM pour un modèle de ce serveur.",
+  where: "Ajoutez --model FICHIER pour un modèle de cette machine, ou --serve NOM pour un modèle de ce serveur.",
   loopback: "L’adresse de cette page n’est accessible que depuis cette machine. Remplacez-la par l’adresse du serveur sur le réseau.",
   joinOff: "L’ajout de machines est désactivé. Mettez machines.join: true dans la configuration de ce serveur, puis redémarrez-le.",
 
