@@ -320,9 +320,9 @@ def test_pages_name_no_machine_and_leave_nothing_open(path: Path) -> None:
 
 def test_decisions_are_numbered_and_have_their_three_parts() -> None:
     decisions = sorted((DOCS / "decisions").glob("*.md"))
-    numbers = [path.name[:5] for path in decisions]
-    assert all(re.fullmatch(r"\d{4}-", number) for number in numbers)
-    assert len(set(numbers)) == len(numbers)
+    assert [path.name[:5] for path in decisions] == [
+        f"{number:04}-" for number in range(1, len(decisions) + 1)
+    ]
     for path in decisions:
         titles = re.findall(r"^## (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
         assert titles == ["Context", "Decision", "Consequences"], path.name
