@@ -135,7 +135,8 @@ def test_every_dialog_of_the_page_is_tried_here() -> None:
         "TagsDialog",
     }  # fmt: skip
     elsewhere = {
-        "CameraDialog", "ConnectDialog", "EditVoiceDialog", "InstructionsDialog", "KeyLimitsDialog", "LoadModelDialog",
+        "CameraDialog", "ConnectDialog", "EditVoiceDialog", "InstructionsDialog", "JoinDialog", "KeyLimitsDialog",
+        "LoadModelDialog",
         "MarkFaceDialog", "NewAvatarDialog", "NewKeyDialog", "NewVoiceDialog", "RenameAvatarDialog", "RenameDialog",
         "SoundDialog",
     }  # fmt: skip
