@@ -26,7 +26,9 @@ class Requested(StandIn):
     def loaded(self, name: str) -> ModelCard | None:
         return MINI if name in ("", "mini") else None
 
-    async def card(self, name: str, user: str, *, task: str = "chat", receive: object = None) -> ModelCard:
+    async def card(
+        self, name: str, user: str, *, task: str = "chat", receive: object = None, in_time: bool = False
+    ) -> ModelCard:
         if (card := self.loaded(name)) is not None:
             return card
         self.asked.set()
