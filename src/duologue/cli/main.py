@@ -17,7 +17,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from duologue import __version__
-from duologue.cli import Config, Data, avatar, backup, keys, models
+from duologue.cli import (
+    Config,
+    Context,
+    Copies,
+    Data,
+    DeviceName,
+    GpuLayers,
+    LogFormat,
+    LogLevel,
+    Model,
+    Slots,
+    Threads,
+    avatar,
+    backup,
+    keys,
+    models,
+)
 from duologue.cli import voice as voice_commands
 from duologue.cli.accounts import audit, users
 from duologue.cli.files import storage
@@ -79,9 +95,6 @@ Host = Annotated[
     typer.Option(metavar="ADDRESS", help="Address to listen on (127.0.0.1); any other needs a key."),
 ]
 Port = Annotated[int | None, typer.Option(metavar="N", help="Port to listen on (8006).")]
-Model = Annotated[
-    str | None, typer.Option(metavar="FILE", help="A GGUF file, or the name of a model in the data folder.")
-]
 Projector = Annotated[
     str | None,
     typer.Option(
@@ -93,15 +106,11 @@ KeyFile = Annotated[
     Path | None, typer.Option(metavar="FILE", help="File with the key that every request must send.")
 ]
 
-Slots = Annotated[int | None, typer.Option(metavar="N", help="Replies generated at the same time.")]
 Aliases = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=MODEL", help="Another name of a model; * in NAME is any characters; may be repeated."
     ),
-]
-GpuLayers = Annotated[
-    int | None, typer.Option(metavar="N", help="Layers of the model to run on the GPU; -1 for all.")
 ]
 HostNames = Annotated[
     list[str] | None,
@@ -119,10 +128,6 @@ BasePath = Annotated[
 ProxyAddresses = Annotated[
     list[str] | None,
     typer.Option(metavar="ADDRESS", help="A proxy whose X-Forwarded headers are trusted; may be repeated."),
-]
-LogLevel = Annotated[str | None, typer.Option(metavar="LEVEL", help="debug, info, warning or error.")]
-LogFormat = Annotated[
-    str | None, typer.Option(metavar="FORMAT", help="text, or json for one object per line.")
 ]
 
 NoSupervise = Annotated[
@@ -159,15 +164,6 @@ Engine = Annotated[
     ),
 ]
 
-Context = Annotated[int | None, typer.Option(metavar="N", help="Context size of one chat, in tokens.")]
-Threads = Annotated[int | None, typer.Option(metavar="N", help="Number of threads the engine uses.")]
-DeviceName = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="The device of the model: auto, cpu, or a card such as cuda:1."),
-]
-Copies = Annotated[
-    str | None, typer.Option(metavar="N|all", help="Workers with the same model; all: one for each card.")
-]
 InsecureHttp = Annotated[
     bool, typer.Option("--insecure-http", help="Allow plain HTTP on an address other machines can reach.")
 ]

@@ -12,12 +12,21 @@ from typing import Annotated
 
 import typer
 
-from duologue.cli import Config, Data
+from duologue.cli import (
+    Config,
+    Context,
+    Copies,
+    Data,
+    DeviceName,
+    GpuLayers,
+    LogFormat,
+    LogLevel,
+    Model,
+    Slots,
+    Threads,
+)
 
 Text = str | None
-Number = int | None
-
-
 Join = Annotated[
     str, typer.Option(metavar="URL", help="The address of the server to join, such as https://gateway:8006.")
 ]
@@ -42,9 +51,6 @@ ServedName = Annotated[
 Voice = Annotated[bool, typer.Option("--voice", help="Serve the voice of this machine, and no model.")]
 Name = Annotated[Text, typer.Option(metavar="NAME", help="The worker's name on its machine (worker_0).")]
 Machine = Annotated[Text, typer.Option(metavar="NAME", help="The machine's name (its host name).")]
-Model = Annotated[
-    Text, typer.Option(metavar="FILE", help="A GGUF file, or the name of a model in the data folder.")
-]
 Projector = Annotated[
     Text, typer.Option(metavar="FILE", help="The projector with which the model sees or hears.")
 ]
@@ -52,23 +58,9 @@ Upstream = Annotated[
     Text, typer.Option(metavar="URL", help="Serve the models of this OpenAI-compatible server instead.")
 ]
 Engine = Annotated[Text, typer.Option(metavar="NAME", help="The engine, as of `duologue serve`.")]
-Slots = Annotated[Number, typer.Option(metavar="N", help="Replies generated at the same time.")]
-Context = Annotated[Number, typer.Option(metavar="N", help="Context size of one chat, in tokens.")]
-Threads = Annotated[Number, typer.Option(metavar="N", help="Number of threads the engine uses.")]
-GpuLayers = Annotated[
-    Number, typer.Option(metavar="N", help="Layers of the model to run on the GPU; -1 for all.")
-]
-DeviceName = Annotated[
-    Text, typer.Option(metavar="NAME", help="The device of the model: auto, cpu, or a card such as cuda:1.")
-]
-Copies = Annotated[
-    Text, typer.Option(metavar="N|all", help="Workers with the same model; all: one for each card.")
-]
 InsecureHttp = Annotated[
     bool, typer.Option("--insecure-http", help="Allow plain HTTP to a server on another machine.")
 ]
-LogLevel = Annotated[Text, typer.Option(metavar="LEVEL", help="debug, info, warning or error.")]
-LogFormat = Annotated[Text, typer.Option(metavar="FORMAT", help="text, or json for one object per line.")]
 
 
 def worker(
