@@ -12,7 +12,7 @@ GIGA = 1e9
 
 
 def machines(server: voice.Address = None, config: Config = None) -> None:
-    """List the machines whose workers have joined, with devices, versions and leases.
+    """List the machines whose workers have joined.
 
     The key, which must be an admin's, is read from DUOLOGUE_KEY.
     """
