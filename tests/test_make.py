@@ -201,7 +201,7 @@ def test_the_environment_is_installed_from_the_lock(checkout: Path) -> None:
 
 
 def test_the_development_environment_has_the_locked_tools_too(checkout: Path) -> None:
-    names = ("voice", "postgres", "tracing", "development")
+    names = ("voice", "postgres", "tracing", "s3", "development")
     files = " ".join(f"--requirement requirements/{name}.txt" for name in names)
     assert install(checkout, "development") == [f"{LOCKED} {files}", EDITABLE]
     assert (checkout / ".venv/.development").exists()

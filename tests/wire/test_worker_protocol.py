@@ -98,8 +98,16 @@ def test_no_fragment_is_larger_than_a_piece():
 
 
 def test_a_message_without_end_is_refused_and_forgotten():
-    joiner = worker_protocol.FragmentJoiner(limit=10)
+    limit = 10 + 2 * worker_protocol.FRAGMENT_OVERHEAD
+    joiner = worker_protocol.FragmentJoiner(limit)
     joiner.add(worker_protocol.Fragment(1, b"12345"))
-    with pytest.raises(ValueError, match="more than 10 bytes"):
+    with pytest.raises(ValueError, match=f"more than {limit} bytes"):
         joiner.add(worker_protocol.Fragment(1, b"678901"))
     assert joiner.add(worker_protocol.Fragment(1, b"ok", last=True)) == b"ok"
+
+
+def test_many_messages_without_end_are_bounded_together():
+    joiner = worker_protocol.FragmentJoiner(10 * worker_protocol.FRAGMENT_OVERHEAD)
+    with pytest.raises(ValueError, match="unfinished messages"):  # noqa: PT012
+        for number in range(11):
+            joiner.add(worker_protocol.Fragment(number, b""))
