@@ -1,7 +1,6 @@
 """What is kept, where, and what becomes of it when things go wrong: files, temporary chats, copies, disks, PostgreSQL."""
 
 import asyncio
-import os
 import signal
 import subprocess
 import sys
@@ -325,12 +324,3 @@ async def test_the_same_on_postgresql_through_a_kill_and_a_search(serve, postgre
         assert "word20 " in text_of(answer)
         await talk.events(await talk.start("continue", message=answer["id"]))
         assert text_of(await talk.last()) == " ".join(f"word{n}" for n in range(150))
-    refusal = duologue_with(postgresql, "backup", tmp_path / "copy.tar", "--data", tmp_path / "data")
-    assert refusal.returncode == 1
-    assert "pg_dump" in refusal.stderr
-
-
-def duologue_with(database: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "duologue", *map(str, arguments)]
-    environment = {**os.environ, "DUOLOGUE_DATABASE": database}
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)

@@ -42,12 +42,10 @@ def test_two_gateways_behind_it_are_one_and_either_may_go(
         )
         assert sent.status_code == 200, sent.text
         gateways[0].stop(9)
-        if (
-            name == "caddy"
-        ):  # until the spring of 2026 it could not send a body again (caddyserver/caddy#7547), so one request may fail
-            gateways[1].until(lambda: says(http))
-        for _ in range(8):
-            assert say(http) == "Hello"
+        # Until the spring of 2026 Caddy could not send a body again (caddyserver/caddy#7547): whichever request is the first to
+        # find the gateway gone fails, and none after it.
+        statuses = [status(http) for _ in range(9)]
+        assert statuses.count(200) >= (8 if name == "caddy" else 9), statuses
 
 
 def answers(url: str) -> bool:
@@ -57,15 +55,9 @@ def answers(url: str) -> bool:
         return False
 
 
-def says(http: httpx.Client) -> bool:
+def status(http: httpx.Client) -> int:
     messages = [{"role": "user", "content": "/say Hello"}]
-    return http.post("/v1/chat/completions", json={"messages": messages}).status_code == 200
-
-
-def say(http: httpx.Client) -> str:
-    answer = http.post("/v1/chat/completions", json={"messages": [{"role": "user", "content": "/say Hello"}]})
-    assert answer.status_code == 200, answer.text
-    return str(answer.json()["choices"][0]["message"]["content"])
+    return http.post("/v1/chat/completions", json={"messages": messages}).status_code
 
 
 def streams_at_once(http: httpx.Client) -> None:
