@@ -154,7 +154,9 @@ def test_a_killed_worker_ends_its_reply_with_a_sentence_and_joins_again(
     assert "".join(home.reply("are you there?")) == "You said: are you there?"
 
 
-def test_a_worker_that_is_stopped_finishes_its_reply(home: Home, attic: subprocess.Popen[str]) -> None:
+def test_a_worker_that_is_stopped_finishes_its_reply_and_leaves(
+    home: Home, attic: subprocess.Popen[str]
+) -> None:
     home.reach("attic/shared", "joined")
     pieces = home.reply(f"/pace 2\n/say {LONG}")
     text = next(pieces)
@@ -162,6 +164,8 @@ def test_a_worker_that_is_stopped_finishes_its_reply(home: Home, attic: subproce
     text += "".join(pieces)
     assert text.strip() == LONG.strip()
     assert attic.wait(90) == 0
+    home.reach("attic/shared", "gone")
+    assert home.workers()["attic/shared"]["detail"] == "it has left"
 
 
 def test_a_wrong_fingerprint_is_a_sentence_that_shows_the_right_one(home: Home, tmp_path: Path) -> None:

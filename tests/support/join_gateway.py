@@ -16,6 +16,7 @@ from duologue.notifier import Notifier
 from duologue.values.events import Event, TextDelta
 from duologue.wire import worker_protocol
 from duologue.wire.machines.join_protocol import (
+    FOR_GOOD,
     GOING,
     SESSION_UNKNOWN,
     Gateways,
@@ -58,7 +59,9 @@ class JoinedSession:
         self.said: list[worker_protocol.Up] = []
         self.connections = 0
         self.gone = False
-        """Whether the worker said that it does not come back."""
+        """Whether the worker said that it does not come back with this session."""
+        self.for_good = False
+        """Whether it said that it does not come back at all."""
         self._changed = Notifier()
 
     async def send(self, *messages: worker_protocol.Down, bulk: bool = False) -> None:
@@ -218,6 +221,7 @@ class JoinGateway:
         await socket.close()
         if socket.close_code == GOING:
             session.gone = True
+            session.for_good = socket.close_reason == FOR_GOOD
         session.changed()
 
     def _let_in(self, opening: Join | JoinBulk) -> JoinedSession | Refuse:

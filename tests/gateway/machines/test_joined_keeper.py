@@ -8,8 +8,9 @@ from msgspec.structs import replace
 from tests.gateway.machines.join_server import NAME, PATIENCE, REQUEST, JoinServer, granted
 from tests.support.joined_stand_in import JOIN, JoinedStandIn
 
+from duologue.errors import Problem
 from duologue.wire import worker_protocol
-from duologue.wire.machines.join_protocol import GOING, SESSION_UNKNOWN, Refuse
+from duologue.wire.machines.join_protocol import FOR_GOOD, GOING, SESSION_UNKNOWN, Refuse
 
 pytestmark = pytest.mark.anyio
 
@@ -64,6 +65,26 @@ async def test_a_worker_that_is_removed_is_told_to_stay_away():
             await worker.until(lambda: worker_protocol.Dismiss() in worker.received)
             await worker.sockets["live"].close(GOING)
         assert not server.pool.workers
+
+
+async def test_a_worker_that_left_for_good_is_not_waited_for():
+    server = JoinServer()
+    async with server.running():
+        worker = JoinedStandIn(server.address)
+        async with worker.joined():
+            await worker.ready(slots=1)
+            await server.until(NAME, "ready")
+            with server.pool.lease("mini") as first, server.pool.lease("mini") as second:
+                await granted(first)
+                assert server.pool.scheduler.is_waiting(second.ticket)
+                await worker.sockets["live"].close(GOING, FOR_GOOD)
+                await server.until(NAME, "")
+                with pytest.raises(Problem) as refused:
+                    await granted(second)
+                assert refused.value.code == "worker_lost"
+    assert not server.pool.workers
+    assert [(row.reach, row.ended) for row in server.joins.table] == [("gone", "it has left")]
+    assert server.acts == [("worker.join", NAME), ("worker.lost", NAME)]
 
 
 async def test_slots_that_work_elsewhere_are_not_granted():

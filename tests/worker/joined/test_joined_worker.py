@@ -113,6 +113,7 @@ async def test_a_worker_that_stops_finishes_what_runs_and_says_goodbye():
                 worker.stop()
                 await session.until(lambda session: session.gone)
     assert codes == [0]
+    assert session.for_good
     assert session.reports[-1].state == "stopping"
     assert session.text(1) == "word " * 200
     assert session.closed(1)
@@ -126,6 +127,8 @@ async def test_a_model_that_cannot_be_loaded_is_told_before_the_worker_ends():
         assert await ended(worker) == LOAD_FAILED
         session = await gateway.session()
         assert any(report.state == "failed" for report in session.reports)
+        assert session.gone
+        assert not session.for_good
 
 
 @pytest.mark.parametrize(("restart", "code"), [(True, RESTART), (False, DISMISSED)])
@@ -148,3 +151,4 @@ async def test_an_admin_may_restart_or_remove_it(restart: bool, code: int) -> No
                 await session.send(worker_protocol.Dismiss(restart))
                 await session.until(lambda session: session.gone)
         assert codes == [code]
+        assert session.for_good is not restart

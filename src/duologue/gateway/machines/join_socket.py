@@ -17,6 +17,7 @@ from duologue.gateway.machines.joined_transport import Line
 from duologue.gateway.middleware.message_limit import MESSAGE_LIMIT
 from duologue.http.error_responses import refuse
 from duologue.wire.machines.join_protocol import (
+    FOR_GOOD,
     GOING,
     Gateways,
     Join,
@@ -43,13 +44,13 @@ class ServerSocket:
 
     def __init__(self, socket: WebSocket) -> None:
         self._socket = socket
-        self.code = 0
+        self.code, self.reason = 0, ""
         """With which the worker closed it."""
 
     async def receive(self) -> bytes:
         message = await self._socket.receive()
         if message["type"] == "websocket.disconnect":
-            self.code = message.get("code") or 0
+            self.code, self.reason = message.get("code") or 0, message.get("reason") or ""
             raise EOFError
         if (frame := message.get("bytes")) is None:
             raise EOFError  # text has no place here
@@ -127,7 +128,7 @@ async def _serve(
         await transport.serve(line, connection, received)
         tasks.cancel_scope.cancel()
     if line == "live" and connection.code == GOING:
-        transport.end("it has left")
+        transport.leave(for_good=connection.reason == FOR_GOOD)
     await _close(socket, GOING if transport.ended else WRONG)
 
 

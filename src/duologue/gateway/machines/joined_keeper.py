@@ -69,8 +69,8 @@ class JoinedKeeper:
         """The state as the worker last reported it."""
         self._is_unreachable = False
         self._restarting: RestartCause | None = None
-        self._restarts = self._expired = False
-        """How the last session ended: the worker was told to restart, or was out of reach for too long."""
+        self._restarts = False
+        """Whether the worker was told to restart when the last session ended."""
         self._removed = False
         self._lifetime: anyio.CancelScope | None = None
         self._attempt: anyio.CancelScope | None = None
@@ -125,18 +125,28 @@ class JoinedKeeper:
 
     async def _keep(self) -> str:
         """Run one session after another. Gives why there are no more."""
+        why = ""
         while (transport := await self._session()) is not None:
             await self._serve(transport)
-        return f"no process of it joined again within {self._lease_s:.0f} s"
+            why = transport.ended if transport.left_for_good else ""
+        return why or f"no process of it joined again within {self._lease_s:.0f} s"
 
     async def _session(self) -> JoinedTransport | None:
         """The next session; None when none has come for as long as one may take."""
-        patience = RESTART_SECONDS if self._restarts else 0.0 if self._expired else self._lease_s
-        with anyio.move_on_after(patience):
+        with anyio.move_on_after(self._patience()):
             while self._next is None:
                 await self._arrived.wait()
         self._current, self._next = self._next, None
         return self._current
+
+    def _patience(self) -> float:
+        """Seconds that the next process may take to join."""
+        last = self._current
+        if last is not None and last.left_for_good:
+            return 0.0
+        if self._restarts:
+            return RESTART_SECONDS
+        return 0.0 if last is not None and last.expired else self._lease_s
 
     async def _serve(self, transport: JoinedTransport) -> None:
         """Run a session from its start to its end."""
@@ -168,7 +178,7 @@ class JoinedKeeper:
                 log.exception("worker %s could not be run", status.worker)
                 self._lost()
         spans.leave()
-        cause, self._expired, self._restarts = self._restarting, transport.expired, bool(self._restarting)
+        cause, self._restarts = self._restarting, bool(self._restarting)
         if cause is not None:
             log.info("worker %s is restarted %s", status.worker, RESTART_REASONS[cause])
             await transport.dismiss(Dismiss(restart=True), DISMISS_SECONDS)

@@ -43,6 +43,8 @@ class JoinedTransport:
         """Why the session is over; "" while it is not."""
         self.expired = False
         """Whether it ended because it was out of reach for too long."""
+        self.left_for_good = False
+        """Whether the worker said that no other process of it will come."""
         self._lease_s = lease_s
         self._clock = clock
         self._broken_at: float | None = clock()
@@ -131,6 +133,11 @@ class JoinedTransport:
         if self._beaten is not None:
             self._beaten.set()
         self._changed.notify()
+
+    def leave(self, *, for_good: bool) -> None:
+        """The worker said goodbye."""
+        self.left_for_good = for_good
+        self.end("it has left")
 
     async def dismiss(self, message: worker_protocol.Dismiss, patience: float) -> None:
         """Tell the worker to end its process, and end the session once it has left, or after `patience` seconds."""

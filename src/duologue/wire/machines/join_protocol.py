@@ -6,7 +6,8 @@ reads too. From then on every frame is binary: a `frame_link` header, and a fram
 The roles do not change: the gateway begins work, the worker answers. A connection that breaks is dialled again with the same `session`
 and goes on where it was; the leases live as long as `Welcome.lease_s` allows. A gateway that does not know a session of which frames were
 received refuses it with SESSION_UNKNOWN, and the worker begins a new one. A worker that stops reports `stopping`, and closes its sockets with
-GOING when nothing runs any more, as it does with a session that it gives up: that session is over at once. The only text frame after the first
+GOING when nothing runs any more, as it does with a session that it gives up: that session is over at once. With the reason FOR_GOOD its name is
+given up too; without it the gateway waits for the next process of the name, as after a restart. The only text frame after the first
 one is `Gateways`, from the gateway on the live socket. Used by `worker.joined` and `gateway.machines`.
 """
 
@@ -24,6 +25,8 @@ OLDEST_PROTOCOL = 7
 
 GOING = 1001
 """The close code of a worker that does not come back with this session."""
+FOR_GOOD = "for good"
+"""The reason beside that code of a worker which nobody starts again: it was stopped, or removed by an admin."""
 SESSION_UNKNOWN = "session_unknown"
 """The `code` of a `Refuse`: begin a new session at once."""
 ALREADY_JOINED = "already_joined"

@@ -17,6 +17,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketExce
 from duologue.errors import StartFailed, Unauthorized
 from duologue.wire import worker_protocol
 from duologue.wire.machines.join_protocol import (
+    FOR_GOOD,
     GOING,
     Gateways,
     Opening,
@@ -65,9 +66,10 @@ class ClientSocket:
         except ConnectionClosed as error:
             raise EOFError from error
 
-    async def say_goodbye(self) -> None:
-        """Close it: the session is over. Returns once the gateway has read everything before, or does not answer."""
-        await self._connection.close(GOING)
+    async def say_goodbye(self, *, for_good: bool = False) -> None:
+        """Close it: the session is over, and there is no other one if it is `for_good`. Returns once the gateway has read everything before,
+        or does not answer."""
+        await self._connection.close(GOING, FOR_GOOD if for_good else "")
 
 
 @asynccontextmanager

@@ -99,8 +99,9 @@ class GatewayLine:
                 case Again(pause) | Rest(pause):
                     await anyio.sleep(pause)
 
-    async def say_goodbye(self) -> None:
-        """The worker stops: tell the gateway what is still to be told, and that it does not come back. Takes a bounded time."""
+    async def say_goodbye(self, *, for_good: bool = False) -> None:
+        """The worker stops: tell the gateway what is still to be told, and that this process does not come back, nor another one if it is
+        `for_good`. Takes a bounded time."""
         if self._connection is None or not self.gateway:
             return
         with anyio.move_on_after(GOODBYE_SECONDS):
@@ -108,7 +109,7 @@ class GatewayLine:
             await self._live.wait_written()
             self._going = True
             for socket in list(self._open):
-                await socket.say_goodbye()
+                await socket.say_goodbye(for_good=for_good)
 
     async def _session(self) -> Decision:
         """One session, from its first attempt to its end."""

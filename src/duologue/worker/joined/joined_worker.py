@@ -107,14 +107,15 @@ class JoiningWorker:
             self.stop(LOAD_FAILED)
 
     async def _finish(self) -> None:
-        """What runs may end; then the gateways learn that this worker does not come back."""
+        """What runs may end; then the gateways learn that this process does not come back, and whether another one will."""
         self.worker.status.stopping()
         self.worker.report()
         with anyio.move_on_after(self._spec.drain_s):
             await self.worker.wait_idle()
+        goodbye = partial(GatewayLine.say_goodbye, for_good=self._exit_code in (0, DISMISSED))
         async with anyio.create_task_group() as tasks:
             for line in self._lines.values():
-                tasks.start_soon(line.say_goodbye)
+                tasks.start_soon(goodbye, line)
 
     # ---- the gateways
 
