@@ -10,11 +10,12 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from duologue.cli.joining.fetched_model import FetchedModel, fetch_model
 from duologue.cli.progress import Lines
 from duologue.errors import ModelNotFound, Problem, Unauthorized, Unavailable
-from duologue.wire.machines.model_offer import ModelOffer, OfferedFile, encode_offer
+from duologue.wire.machines.model_offer import ModelOffer, OfferedAdapter, OfferedFile, encode_offer
 from duologue.worker.joined.gateway_address import GatewayAddress, parse_gateway
 
 FILES = {"model": [("m-1.gguf", b"one" * 1000), ("m-2.gguf", b"two")], "mmproj": [("eyes.gguf", b"eyes")]}
@@ -27,7 +28,10 @@ OFFER = ModelOffer(
         for name, data in files
     ),
 )
-BODIES = {hashlib.sha256(data).hexdigest(): data for files in FILES.values() for _, data in files}
+ADAPTERS = [("style.gguf", b"one"), ("tone.gguf", b"two")]
+BODIES = {
+    hashlib.sha256(data).hexdigest(): data for files in (*FILES.values(), ADAPTERS) for _, data in files
+}
 
 
 class Server(ThreadingHTTPServer):
@@ -92,6 +96,15 @@ def test_the_files_are_downloaded_once_and_those_of_one_option_are_together(
     server.asked.clear()
     assert fetch(server, tmp_path).paths == served.paths
     assert server.asked == ["/talk/join/models/big%2Fmodel"]
+
+
+def test_adapters_come_with_the_model_in_their_order(server: Server, tmp_path: Path) -> None:
+    files = [OfferedFile("loras", name, 3, hashlib.sha256(data).hexdigest()) for name, data in ADAPTERS]
+    offer = structs.replace(OFFER, adapters=(OfferedAdapter(files[0], 0.5), OfferedAdapter(files[1], 0.0)))
+    server.body = encode_offer(offer)
+    served = fetch(server, tmp_path)
+    assert [(path.name, path.read_bytes()) for path in served.adapters] == ADAPTERS
+    assert served.paths.keys() == FILES.keys()
 
 
 def test_a_file_that_is_not_what_was_offered_is_not_used(server: Server, tmp_path: Path) -> None:

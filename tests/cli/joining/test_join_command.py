@@ -16,7 +16,7 @@ from duologue.cli.joining.joined_process import JoinedProcess
 from duologue.errors import StartFailed
 from duologue.models.placement import Card
 from duologue.values.requests import ModelPreset
-from duologue.wire.machines.model_offer import ModelOffer
+from duologue.wire.machines.model_offer import ModelOffer, OfferedAdapter, OfferedFile
 from duologue.wire.worker_protocol import LoadSpec
 from duologue.worker.joined.exit_codes import DISMISSED, NOT_LET_IN
 from duologue.worker.joined.join_spec import JoinSpec
@@ -91,6 +91,16 @@ def test_an_offered_model_keeps_its_name_and_options_unless_this_machine_has_its
     assert made.device == "cuda:0"
     assert made.preset.force_thinking
     assert Path(made.template).read_text() == "{{ x }}"
+
+
+def test_an_offered_model_has_the_adapters_that_it_has_at_the_gateway(tmp_path: Path) -> None:
+    files = [OfferedFile("loras", name, 1, "0" * 64) for name in ("style.gguf", "tone.gguf")]
+    offer = ModelOffer("mini", "llama", adapters=(OfferedAdapter(files[0], 0.5), OfferedAdapter(files[1])))
+    served = FetchedModel(offer, {}, (Path("/by-hash/style.gguf"), Path("/by-hash/tone.gguf")))
+    made = as_offered(LoadSpec("w", "llama", "file", {"model": "/m.gguf"}), served, tmp_path)
+    assert made.options["loras"] == {"/by-hash/style.gguf": 0.5, "/by-hash/tone.gguf": 1.0}
+    own = LoadSpec("w", "llama", "file", {"loras": {"/mine.gguf": 1.0}})
+    assert as_offered(own, served, tmp_path).options["loras"] == {"/mine.gguf": 1.0}
 
 
 class Refused(JoinedProcess):

@@ -6,7 +6,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 from tests.gateway.machines.join_server import JoinServer
-from tests.support.tiny_model import write_tiny_model
+from tests.support.tiny_model import write_tiny_adapter, write_tiny_model
 
 from duologue.errors import ModelNotFound, NotFound
 from duologue.gateway.machines import offer_routes
@@ -14,6 +14,7 @@ from duologue.gateway.machines.model_offers import ModelOffers
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.scheduler import Scheduler
 from duologue.http.error_responses import exception_handlers
+from duologue.wire.worker_protocol import LoadSpec
 
 pytestmark = pytest.mark.anyio
 
@@ -35,6 +36,20 @@ async def test_a_model_is_offered_by_name_and_its_file_by_hash(folder):
     assert (offer.engine, file.option, file.name, file.size) == ("llama", "model", "small.gguf", len(content))
     assert file.sha256 == hashlib.sha256(content).hexdigest()
     assert await offers.path(file.sha256) == folder / "small.gguf"
+
+
+async def test_a_model_is_offered_with_its_adapters_and_the_template_that_was_chosen(folder, tmp_path):
+    adapter, template = tmp_path / "style.gguf", tmp_path / "terse.jinja"
+    write_tiny_adapter(adapter)
+    template.write_text("{{ x }}")
+    options: dict[str, object] = {"model": str(folder / "small.gguf"), "loras": {str(adapter): 0.5}}
+    spec = LoadSpec("worker_0", "llama", "mini", options, template=str(template))
+    offers = ModelOffers(Pool([spec], Scheduler()), folder)
+    offer = await offers.offer("mini")
+    [loaded] = offer.adapters
+    assert (loaded.file.option, loaded.file.name, loaded.scale) == ("loras", "style.gguf", 0.5)
+    assert await offers.path(loaded.file.sha256) == adapter
+    assert offer.template == "{{ x }}"
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from duologue.gateway.machines.place_resources import fits, in_words, is_placed, on_node, place_resources
 from duologue.wire.machines.placement_protocol import Node, Resources
@@ -65,6 +66,10 @@ def test_on_the_node_a_worker_sees_the_cards_that_ray_gave_it() -> None:
     several = on_node(spec(device="auto"), Resources(1, 2.0))
     assert several.device == "auto"
     assert "device" not in several.options
+
+
+def test_the_file_of_a_chosen_template_is_not_looked_for_on_the_node() -> None:
+    assert on_node(structs.replace(spec(), template="/data/terse.jinja"), Resources(1)).template == ""
 
 
 def test_what_is_waited_for_in_words() -> None:

@@ -1,6 +1,6 @@
 """What admins chose at run time, put into requests."""
 
-from duologue.gateway.scheduling.model_tuning import ModelTuning
+from duologue.gateway.scheduling.model_tuning import MOST, ModelTuning
 from duologue.values.messages import user
 from duologue.values.requests import AdapterScale, ChatRequest, ModelCard, ModelPreset, PresetEntry
 
@@ -24,6 +24,26 @@ def test_scales_go_by_the_names_of_the_adapters_and_a_requests_own_count():
     assert tuning.applied(REQUEST, "m", CARD).adapters == ()
     tuning.use_scales("m", None)
     assert tuning.applied(REQUEST, "m", CARD).adapters is None
+
+
+def test_a_template_holds_until_its_model_is_unloaded():
+    tuning = ModelTuning()
+    assert tuning.template("m") == ""
+    tuning.use_template("m", "/data/plain.jinja")
+    tuning.use_template("other", "/data/terse.jinja")
+    tuning.forget("m")
+    assert (tuning.template("m"), tuning.template("other")) == ("", "/data/terse.jinja")
+    tuning.use_template("other", "")
+    assert tuning.template("other") == ""
+
+
+def test_choices_for_ever_new_models_take_a_bounded_memory():
+    tuning = ModelTuning()
+    for number in range(MOST + 1):
+        tuning.use_template(f"m{number}", "/data/plain.jinja")
+        tuning.use_scales(f"m{number}", {"one": 1.0})
+    assert (tuning.template("m0"), tuning.scales("m0")) == ("", None)
+    assert (tuning.template("m1"), tuning.scales("m1")) == ("/data/plain.jinja", {"one": 1.0})
 
 
 def test_a_preset_is_for_every_model():

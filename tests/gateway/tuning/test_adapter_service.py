@@ -11,6 +11,7 @@ from tests.support.tiny_model import TinyModel, write_tiny_adapter, write_tiny_m
 from duologue.engines.scripted.language import ScriptedEngine
 from duologue.errors import BadRequest, EngineFailed, NotFound, Problem, Unsupported
 from duologue.gateway.tuning.adapter_service import AdapterService
+from duologue.wire.worker_protocol import LoadSpec
 
 pytestmark = pytest.mark.anyio
 
@@ -81,6 +82,18 @@ async def test_a_model_that_does_not_come_up_again_is_loaded_as_before(folder):
     assert met.value.code == "load_failed"
     assert pool.restarts[-1] == pool.spec == before
     assert service.scales(pool.cards()[0]) == {"two": 1.0}
+
+
+async def test_a_worker_on_another_machine_takes_no_further_files_and_keeps_its_scales(folder):
+    pool = pool_of(folder, two=1.0)
+    pool.status.joined = True
+    pool.spec = LoadSpec("w", "llama", "m")
+    service = AdapterService(pool, folder, changed)
+    with pytest.raises(Unsupported, match="on another machine"):
+        await service.load(pool.cards()[0], {"one": 1.0})
+    await service.load(pool.cards()[0], {"two": 0.5})
+    assert service.scales(pool.cards()[0]) == {"two": 0.5}
+    assert pool.restarts == []
 
 
 async def test_one_load_at_a_time(folder):

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ssl
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
 
@@ -15,20 +16,23 @@ from duologue.errors import BadRequest, ModelNotFound, Problem, StartFailed, Una
 from duologue.models.hub.download import Source, Watch, check_disk, download
 from duologue.models.hub.http import ATTEMPTS, HubConnection
 from duologue.models.hub.resume import Content
-from duologue.wire.machines.model_offer import FILE_PATH, MODEL_PATH, ModelOffer, decode_offer
+from duologue.wire.machines.model_offer import FILE_PATH, MODEL_PATH, ModelOffer, OfferedFile, decode_offer
 from duologue.worker.joined.gateway_address import GatewayAddress
 
 FOLDER = "by-hash"
 """Within the folder of the models: a folder for each model, named by the hash of its first file."""
+ADAPTERS = "loras"
 LARGEST_OFFER = 4 * 1024 * 1024
 """Bytes of an offer, with its chat template."""
 
 
 class FetchedModel(msgspec.Struct, frozen=True):
-    """The offer, and where its files are: the path of the first one for each option of the engine."""
+    """The offer, and where its files are: the path of the first one for each option of the engine, and those of the adapters in the order
+    of their ids."""
 
     offer: ModelOffer
     paths: dict[str, Path]
+    adapters: tuple[Path, ...] = ()
 
 
 def fetch_model(
@@ -40,7 +44,10 @@ def fetch_model(
             f"{address.scheme}://{address.authority}", key, trust=trust, plain_http=not address.is_encrypted
         ) as connection:
             offer = _offer(connection, address, name)
-            return FetchedModel(offer, _download(connection, address, offer, folder / FOLDER, watch))
+            paths, targets = _targets(offer, folder / FOLDER)
+            _download(connection, address, targets, folder / FOLDER, watch)
+            adapters = tuple(path for file, path in targets if file.option == ADAPTERS)
+            return FetchedModel(offer, paths, adapters)
     except Problem as problem:
         raise _in_our_words(problem, address, name) from problem
 
@@ -65,9 +72,8 @@ def _offer(connection: HubConnection, address: GatewayAddress, name: str) -> Mod
         ) from error
 
 
-def _download(
-    connection: HubConnection, address: GatewayAddress, offer: ModelOffer, folder: Path, watch: Watch
-) -> dict[str, Path]:
+def _targets(offer: ModelOffer, folder: Path) -> tuple[dict[str, Path], list[tuple[OfferedFile, Path]]]:
+    """Where the files belong: the first one of each option, and all of them."""
     paths: dict[str, Path] = {}
     targets = []
     for file in offer.files:
@@ -75,6 +81,17 @@ def _download(
         target = folder / first.sha256 / file.name
         paths.setdefault(file.option, target)
         targets.append((file, target))
+    files = [adapter.file for adapter in offer.adapters]
+    return paths, targets + [(file, folder / file.sha256 / file.name) for file in files]
+
+
+def _download(
+    connection: HubConnection,
+    address: GatewayAddress,
+    targets: Sequence[tuple[OfferedFile, Path]],
+    folder: Path,
+    watch: Watch,
+) -> None:
     missing = [(file, target) for file, target in targets if not target.exists()]
     if missing:
         check_disk(folder, sum(file.size for file, _ in missing))
@@ -82,7 +99,6 @@ def _download(
         target.parent.mkdir(parents=True, exist_ok=True)
         source = Source(address.url(FILE_PATH + file.sha256), file.name, Content(file.size, file.sha256))
         download(connection, source, target, watch)
-    return paths
 
 
 def _in_our_words(problem: Problem, address: GatewayAddress, name: str) -> Problem:

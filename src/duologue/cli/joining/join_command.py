@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from duologue import telemetry
-from duologue.cli.joining.fetched_model import FOLDER, FetchedModel, fetch_model
+from duologue.cli.joining.fetched_model import ADAPTERS, FOLDER, FetchedModel, fetch_model
 from duologue.cli.joining.joined_process import JoinedProcess
 from duologue.cli.progress import watch_on
 from duologue.config import Settings, load
@@ -175,11 +175,18 @@ def as_offered(spec: LoadSpec, served: FetchedModel, data: Path) -> LoadSpec:
     return msgspec.structs.replace(
         spec,
         model=offer.name,
-        options={**offer.options, **own},
+        options={**offer.options, **_adapters_of(served), **own},
         preset=spec.preset if spec.preset != ModelPreset() else offer.preset,
         template=template,
         task=offer.task,
     )
+
+
+def _adapters_of(served: FetchedModel) -> dict[str, object]:
+    """The option of the engine with the LoRA adapters that the model has at the gateway."""
+    paths = zip(served.adapters, served.offer.adapters, strict=True)
+    loras = {str(path): adapter.scale for path, adapter in paths}
+    return {ADAPTERS: loras} if loras else {}
 
 
 def _named(spec: LoadSpec, name: str, number: int) -> LoadSpec:

@@ -9,18 +9,24 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import anyio
+import anyio.abc
+import msgspec
 
 from duologue import telemetry
+from duologue.errors import Problem
 from duologue.gateway.machines.join_rules import Allowance, checked_report
 from duologue.gateway.machines.joined_transport import LARGEST, JoinedTransport
 from duologue.gateway.workers.connection import WorkerConnection
 from duologue.gateway.workers.keeper_contracts import RESTART_REASONS, Listener, RestartCause
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.notifier import Notifier
+from duologue.threads import disk_io
 from duologue.tracing import spans
 from duologue.values.events import RESTARTED, Failed
+from duologue.values.questions.worker_questions import UseTemplate
 from duologue.wire.worker_protocol import Dismiss, LoadSpec, Report
 
 log = logging.getLogger(__name__)
@@ -29,6 +35,8 @@ RESTART_SECONDS = 120.0
 """Seconds that a worker which was told to restart has to join again."""
 DISMISS_SECONDS = 10.0
 """Seconds that it has to leave."""
+TEMPLATE_SECONDS = 60.0
+"""Seconds in which it must have compiled a chat template, as for a choice of an admin."""
 
 
 class JoinedKeeper:
@@ -68,6 +76,11 @@ class JoinedKeeper:
         self._told = "loading"
         """The state as the worker last reported it."""
         self._is_unreachable = False
+        self._template, self._template_warning = "", ""
+        """The file of the chat template that the process was told of, "" for its own; and why it does not use it."""
+        self._is_told_template = False
+        """Whether the process is being told of another one. It gets no requests meanwhile."""
+        self._tasks: anyio.abc.TaskGroup | None = None
         self._restarting: RestartCause | None = None
         self._restarts = False
         """Whether the worker was told to restart when the last session ended."""
@@ -152,6 +165,7 @@ class JoinedKeeper:
         """Run a session from its start to its end."""
         status = self.status
         self._restarting, self._is_unreachable = None, False
+        self._template, self._template_warning, self._is_told_template = "", "", False
         status.attempts += 1
         self._told = status.state = "loading"
         status.detail = ""
@@ -173,7 +187,9 @@ class JoinedKeeper:
             )
             self._listener.worker_changed()
             try:
-                await connection.run()
+                async with anyio.create_task_group() as self._tasks:
+                    await connection.run()
+                    self._tasks.cancel_scope.cancel()
             except Exception:
                 log.exception("worker %s could not be run", status.worker)
                 self._lost()
@@ -205,23 +221,68 @@ class JoinedKeeper:
         status.last_report = time.time()
         was_ready, self._told = self._told == "ready", report.state
         status.detail, status.progress = report.detail, report.progress
-        if not self._is_unreachable:
-            status.state = report.state
+        status.state = self._state()
         if report.card is not None:
-            status.card = report.card
+            warnings = (*report.card.warnings, *filter(None, [self._template_warning]))
+            status.card = msgspec.structs.replace(report.card, warnings=warnings)
         if report.speech is not None:
             status.speech = report.speech
         if report.state == "ready" and report.card is not None and not was_ready:
             if not self.load_spec.model and report.card.name:
                 status.model = report.card.name
             status.attempts = 0
-            status.ready_at = self._clock()
-            self._listener.worker_ready(status, report.card.slots)
+            self._with_template(self._ready)
         elif report.state in ("loading", "failed"):
             self._listener.worker_down(status)
         if report.state == "stopping" or self._is_unreachable:
             self._listener.worker_unreachable(status)
+        self._changed()
+
+    def _ready(self) -> None:
+        """Requests may go to the process."""
+        status = self.status
+        assert status.card is not None
+        status.ready_at = self._clock()
+        self._listener.worker_ready(status, status.card.slots)
+        if self._is_unreachable:
+            self._listener.worker_unreachable(status)
+
+    def _state(self) -> str:
+        """What pages show of a process that has joined."""
+        if self._is_unreachable:
+            return "unreachable"
+        return "loading" if self._is_told_template and self._told == "ready" else self._told
+
+    def _changed(self) -> None:
+        self.status.state = self._state()
         self._listener.worker_changed()
+
+    # ---- the chat template that was chosen
+
+    def _with_template(self, then: Callable[[], None]) -> None:
+        """Call `then` once the process uses the template that was chosen for its model."""
+        if self._is_told_template:
+            return  # what waits for that announces the worker
+        if self.load_spec.template == self._template:
+            then()
+            return
+        assert self._tasks is not None
+        self._is_told_template = True
+        self._tasks.start_soon(self._tell_template, then)
+
+    async def _tell_template(self, then: Callable[[], None]) -> None:
+        connection, warning = self.connection, ""
+        # Another one may be chosen meanwhile.
+        while connection is not None and (path := self.load_spec.template) != self._template:
+            warning = await tell_template(connection, self.status.worker, path)
+            self._template = path
+        self._is_told_template, self._template_warning = False, warning
+        if warning and self.status.card is not None:
+            warnings = (*self.status.card.warnings, warning)
+            self.status.card = msgspec.structs.replace(self.status.card, warnings=warnings)
+        if self._told == "ready" and self.connection is connection and not self._removed:
+            then()
+            self._changed()
 
     def _elsewhere(self, slots: tuple[int, ...]) -> None:
         if not self._removed:
@@ -234,12 +295,20 @@ class JoinedKeeper:
         if not reachable and not self._is_unreachable:
             self._is_unreachable, status.state = True, "unreachable"
             status.unreachable_since = self._clock()
+            if self._told == "ready" and not self._is_told_template:
+                # It is told of what is chosen from now on when it is back.
+                self._template = self.load_spec.template
             self._listener.worker_unreachable(status)
         elif reachable and self._is_unreachable:
-            self._is_unreachable, status.state, status.unreachable_since = False, self._told, None
+            self._is_unreachable, status.unreachable_since = False, None
             if self._told == "ready":
-                self._listener.worker_reachable(status)
-        self._listener.worker_changed()
+                self._with_template(self._back)
+        self._changed()
+
+    def _back(self) -> None:
+        """Requests may go to the process again."""
+        if not self._is_unreachable:
+            self._listener.worker_reachable(self.status)
 
     def _lost(self) -> None:
         """The session is over. From here on none of its slots may be granted."""
@@ -251,3 +320,20 @@ class JoinedKeeper:
         status.state = "offline"
         self._listener.worker_down(status)
         self._listener.worker_changed()
+
+
+async def tell_template(connection: WorkerConnection, worker: str, path: str) -> str:
+    """Have a worker, which cannot read the file itself, render with the chat template in it; "" for its own. Gives a warning where it does not,
+    "" where it does: the model is of more use without it, as on this machine."""
+    reason = "it did not answer in time."
+    with anyio.move_on_after(TEMPLATE_SECONDS):
+        try:
+            source = await disk_io(Path(path).read_text, "utf-8") if path else ""
+            await connection.ask(UseTemplate(source))
+            return ""
+        except (OSError, UnicodeError) as error:
+            reason = f"it cannot be read ({getattr(error, 'strerror', None) or 'it is not UTF-8 text'})."
+        except Problem as problem:
+            reason = problem.message
+    log.warning("worker %s does not use the chosen chat template %s: %s", worker, path, reason)
+    return f"The chosen chat template {Path(path).name} is not used: {reason}"

@@ -10,6 +10,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from duologue.errors import ModelNotFound, NotFound
@@ -19,7 +20,7 @@ from duologue.models.gguf import header
 from duologue.models.projectors import find_projector
 from duologue.threads import Refusal, ThreadLane, disk_io
 from duologue.values.requests import ModelPreset, Task
-from duologue.wire.machines.model_offer import ModelOffer, OfferedFile
+from duologue.wire.machines.model_offer import ModelOffer, OfferedAdapter, OfferedFile
 
 ENGINE = "llama"
 FILES = 1024
@@ -52,6 +53,8 @@ class _Found(NamedTuple):
     options: dict[str, object]
     preset: ModelPreset = ModelPreset()
     template: str = ""
+    adapters: Mapping[str, float] = MappingProxyType({})
+    """The paths of LoRA adapters, with their scales."""
 
 
 class ModelOffers:
@@ -67,8 +70,19 @@ class ModelOffers:
         """A model by its name. Raises ModelNotFound, and Busy while too many are hashed."""
         found = await disk_io(self._find, name)
         files = [await self._file(option, path) for option, paths in found.files.items() for path in paths]
+        adapters = [
+            OfferedAdapter(await self._file("loras", Path(path)), scale)
+            for path, scale in found.adapters.items()
+        ]
         return ModelOffer(
-            found.name, ENGINE, found.task, tuple(files), found.options, found.preset, found.template
+            name=found.name,
+            engine=ENGINE,
+            task=found.task,
+            files=tuple(files),
+            options=found.options,
+            preset=found.preset,
+            template=found.template,
+            adapters=tuple(adapters),
         )
 
     async def path(self, sha256: str) -> Path:
@@ -99,7 +113,9 @@ class ModelOffers:
                 template = Path(spec.template).read_text(encoding="utf-8") if spec.template else ""
                 options = {key: spec.options[key] for key in PORTABLE if key in spec.options}
                 found = _found(status.model, Path(str(model)), spec.options, options)
-                return found._replace(preset=spec.preset, template=template)
+                loras = spec.options.get("loras")
+                adapters = loras if isinstance(loras, dict) else {}
+                return found._replace(preset=spec.preset, template=template, adapters=adapters)
         for path in catalogue.list_models(self._folder):
             if name in (catalogue.model_name(path), catalogue.file_stem(path)):
                 return _found(catalogue.model_name(path), path, {}, {})

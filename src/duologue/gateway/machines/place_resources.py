@@ -34,14 +34,15 @@ def place_resources(spec: LoadSpec, needed: int, *, cards: bool, card_memory: in
 
 
 def on_node(spec: LoadSpec, resources: Resources) -> LoadSpec:
-    """The load spec on the node: the cards that Ray gives a worker are all that it sees, and the first of them is the first."""
+    """The load spec on the node: the cards that Ray gives a worker are all that it sees, and the first of them is the first. Its keeper tells
+    it the chat template that was chosen, whose file the node may not have."""
     device = CPU if not resources.gpus else "cuda:0" if resources.gpus <= 1 and _names_card(spec) else AUTO
     options = {**spec.options}
     if spec.engine == "llama":
         options.pop("device", None)
         if device != AUTO:
             options["device"] = device
-    return msgspec.structs.replace(spec, device=device, options=options)
+    return msgspec.structs.replace(spec, device=device, options=options, template="")
 
 
 def fits(resources: Resources, nodes: tuple[Node, ...]) -> bool:

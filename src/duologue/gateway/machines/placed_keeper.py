@@ -18,7 +18,7 @@ from duologue.gateway.workers.keeper_contracts import Listener, RestartCause
 from duologue.supervisor.crash_loop import Cause, CrashLoop, Verdict
 from duologue.values.events import Failed
 from duologue.wire.machines.placement_protocol import PlaceNews, Trouble
-from duologue.wire.worker_protocol import LoadSpec, Report
+from duologue.wire.worker_protocol import LoadSpec
 
 log = logging.getLogger(__name__)
 
@@ -224,11 +224,9 @@ class PlacedKeeper(JoinedKeeper):
                 transport.end(why)
         self._next = None
 
-    def _report(self, report: Report) -> None:
-        before = self.status.ready_at
-        super()._report(report)
-        if self.status.ready_at != before:
-            self._crashes.ready(self.status.ready_at)
+    def _ready(self) -> None:
+        super()._ready()
+        self._crashes.ready(self.status.ready_at)
 
     def _lost(self) -> None:
         could_not_load, detail = self._told == "failed", self.status.detail

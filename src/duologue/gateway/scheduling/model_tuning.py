@@ -1,16 +1,23 @@
-"""What admins chose at run time for replies: a sampling preset for all models, and how much of each model's LoRA adapters is added.
+"""What admins chose at run time for replies: a sampling preset for all models, each model's chat template, and how much of its LoRA
+adapters is added.
 
-Owned by `pool`, which has every request carry it: workers need not be told, and what runs keeps what it began with. It holds until the
-server stops. Pure.
+Owned by `pool`, which has every request carry the preset and the scales: workers need not be told, and what runs keeps what it began with. The
+template is told to each worker. All of it holds until the model is unloaded or the server stops; a model whose only worker on another machine
+has left may come back. Pure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 import msgspec
 
 from duologue.values.requests import AdapterScale, ChatRequest, ModelCard, ModelPreset
+
+MOST = 1000
+"""Models for which a choice is remembered."""
+V = TypeVar("V")
 
 
 class ModelTuning:
@@ -20,6 +27,18 @@ class ModelTuning:
         self.preset: ModelPreset | None = None
         """The sampling preset in use; None: each model's own alone."""
         self._scales: dict[str, dict[str, float]] = {}
+        self._templates: dict[str, str] = {}
+
+    def template(self, queue: str) -> str:
+        """The path of the chat template chosen for the model in this line; "": the model's own."""
+        return self._templates.get(queue, "")
+
+    def use_template(self, queue: str, path: str) -> None:
+        """Render the prompts of the model in this line with the template at this path; "": with its own."""
+        if path:
+            _remember(self._templates, queue, path)
+        else:
+            self._templates.pop(queue, None)
 
     def scales(self, queue: str) -> Mapping[str, float] | None:
         """The scales chosen for the adapters of a model, by their names; None: as it was loaded."""
@@ -30,11 +49,12 @@ class ModelTuning:
         if scales is None:
             self._scales.pop(queue, None)
         else:
-            self._scales[queue] = dict(scales)
+            _remember(self._scales, queue, dict(scales))
 
-    def keep(self, queues: set[str]) -> None:
-        """Forget what was chosen for models that are gone."""
-        self._scales = {queue: scales for queue, scales in self._scales.items() if queue in queues}
+    def forget(self, queue: str) -> None:
+        """Its model was unloaded."""
+        self._scales.pop(queue, None)
+        self._templates.pop(queue, None)
 
     def applied(self, request: ChatRequest, queue: str, card: ModelCard) -> ChatRequest:
         """The request with what was chosen. Scales that a request names itself count."""
@@ -47,3 +67,11 @@ class ModelTuning:
             )
             request = msgspec.structs.replace(request, adapters=chosen)
         return request
+
+
+def _remember(chosen: dict[str, V], queue: str, value: V) -> None:
+    """The latest choice is the last one, and the first one makes room."""
+    chosen.pop(queue, None)
+    chosen[queue] = value
+    if len(chosen) > MOST:
+        del chosen[next(iter(chosen))]

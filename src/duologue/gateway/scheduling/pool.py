@@ -246,8 +246,8 @@ class Pool(Roster):
         return [keeper for keeper in self._keepers.values() if keeper.status.queue == queue]
 
     async def use_template(self, model: str, path: str, source: str) -> None:
-        """Have every worker of a model render with the template that was read from a file; "" for its own. Workers that start later
-        read the file. Raises as `ask`, and Unsupported (`template_error`) for one that cannot be compiled; nothing has changed then."""
+        """Have every worker of a model render with the template that was read from a file; "" for its own. Workers that start or join later
+        get it too. Raises as `ask`, and Unsupported (`template_error`) for one that cannot be compiled; nothing has changed then."""
         self._asked_connection(model)
         for keeper in self._keepers_of(model):
             if keeper.status.state == "ready" and keeper.connection is not None:
@@ -259,6 +259,7 @@ class Pool(Roster):
                         code="count_timeout",
                     )
             keeper.load_spec = msgspec.structs.replace(keeper.load_spec, template=path)
+        self.tuning.use_template(self._queue_of(model), path)
 
     async def drain_replica(self, worker: str, url: str, drained: bool) -> None:
         """Give one of the servers of a worker's model no new requests, or some again, and so after a restart. Raises NotFound

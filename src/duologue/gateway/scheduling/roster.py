@@ -111,6 +111,8 @@ class Roster(ABC):
             raise Unavailable(STOPPING.message, code=STOPPING.code)
         if keeper.status.worker in self.workers:
             raise ValueError(f"there is a worker {keeper.status.worker} already")
+        template = self.tuning.template(keeper.status.queue)
+        keeper.load_spec = msgspec.structs.replace(keeper.load_spec, template=template)
         self._enter(keeper)
         return self._began(keeper, ahead=False)
 
@@ -138,7 +140,8 @@ class Roster(ABC):
         failure = failure or Failed("model_unloaded", _removed_message(status), 503)
         refused = self.scheduler.worker_removed(name, self._clock(), failure.message, failure.code)
         self._apply(refused)
-        self.tuning.keep({status.queue for status in self.workers.values()})
+        if not status.joined and all(other.queue != status.queue for other in self.workers.values()):
+            self.tuning.forget(status.queue)
         keeper.remove(failure)
         self._publish()
         return keeper

@@ -65,6 +65,13 @@ class AdapterService:
         if card.engine != "llama" or not workers:
             raise Unsupported(f"The engine of {card.name} does not support LoRA adapters.")
         if not set(scales) <= set(card.adapters):
+            joined = next((status.worker for status in workers if status.joined), "")
+            if joined:
+                raise Unsupported(
+                    f"The worker {joined} on another machine cannot be given an adapter while it runs. Name it in the settings of "
+                    "that machine (loras), or remove the worker, load the adapter, and start it there again with --serve.",
+                    param="loras",
+                )
             if self._loading:
                 raise Problem(
                     "Adapters are being loaded. Wait until that is done.", code="load_running", status=409

@@ -32,6 +32,13 @@ class OfferedFile(Struct, frozen=True):
     sha256: Sha256
 
 
+class OfferedAdapter(Struct, frozen=True):
+    """A LoRA adapter that the model was loaded with. The first one has the id 0, and so on. `file.option` is `loras`."""
+
+    file: OfferedFile
+    scale: float = 1.0
+
+
 class ModelOffer(Struct, frozen=True):
     """A model, and how another machine loads it."""
 
@@ -45,6 +52,7 @@ class ModelOffer(Struct, frozen=True):
     preset: ModelPreset = ModelPreset()
     template: str = ""
     """The text of the chat template that an admin chose; empty: the model's own."""
+    adapters: tuple[OfferedAdapter, ...] = ()
 
 
 _encoder = msgspec.json.Encoder()
