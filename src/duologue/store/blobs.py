@@ -7,16 +7,17 @@ which messages name it.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
-from sqlalchemy import Insert, Table, delete, exists, func, select, update
+from sqlalchemy import delete, exists, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from duologue.errors import NotFound
 from duologue.store.database import Database
+from duologue.store.schema.locking import inserted
 from duologue.store.schema.response_tables import response_item_blobs
 from duologue.store.schema.tables import (
     blob_owners,
@@ -51,12 +52,12 @@ class BlobRows:
             row = (await connection.execute(known_row)).first()
             if row is None:
                 values = {column.name: getattr(blob, column.name) for column in _COLUMNS}
-                await connection.execute(_inserted(connection, blobs, values))
+                await connection.execute(inserted(connection, blobs, values))
             mine = (blob_owners.c.hash == blob.hash) & (blob_owners.c.user == user)
             name = await connection.scalar(select(blob_owners.c.name).where(mine))
             if name is None:
                 owner = {"hash": blob.hash, "user": user, "name": blob.name, "created": now}
-                await connection.execute(_inserted(connection, blob_owners, owner))
+                await connection.execute(inserted(connection, blob_owners, owner))
             else:
                 changed = update(blob_owners).where(mine).values(name=blob.name or name, created=now)
                 await connection.execute(changed)
@@ -159,12 +160,3 @@ class BlobRows:
             for text in await connection.scalars(select(column)):
                 held.update(_HASH.findall(text))
         return [one for one in hashes if one not in held]
-
-
-def _inserted(connection: AsyncConnection, table: Table, values: Mapping[str, object]) -> Insert:
-    """The statement that adds a row, unless another gateway has just added it."""
-    if connection.dialect.name == "postgresql":
-        from sqlalchemy.dialects.postgresql import insert
-    else:
-        from sqlalchemy.dialects.sqlite import insert  # type: ignore[assignment]
-    return insert(table).values(values).on_conflict_do_nothing()

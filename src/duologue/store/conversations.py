@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from duologue.errors import BadRequest, NotFound
 from duologue.store.database import Database
+from duologue.store.schema.locking import held, inserted
 from duologue.store.schema.rows import json
 from duologue.store.schema.tables import conversations, drafts, folders, messages
 from duologue.store.search.tokenizer import folded
@@ -47,13 +48,16 @@ class Conversations:
         )
         async with self._database.writing(within) as connection:
             row = (await connection.execute(_one(new.id, deleted=True))).first()
-            if row is not None:
-                if row.user != user:
-                    raise _id_taken()
-                return _conversation(row)
-            await _check_folder(connection, user, new.folder)
-            await connection.execute(insert(conversations).values(_values(new) | {"user": user}))
-        return new
+            if row is None:
+                await _check_folder(connection, user, new.folder)
+                values = _values(new) | {"user": user}
+                if (await connection.execute(inserted(connection, conversations, values))).rowcount:
+                    return new
+                # Another gateway has just stored it.
+                row = (await connection.execute(_one(new.id, deleted=True))).one()
+            if row.user != user:
+                raise _id_taken()
+            return _conversation(row)
 
     async def create_all(
         self, user: str, new: Sequence[Conversation], *, within: AsyncConnection | None = None
@@ -80,6 +84,13 @@ class Conversations:
         """Raises NotFound, also for a deleted conversation unless `deleted` is true."""
         async with self._database.reading(within) as connection:
             return _conversation(await _owned(connection, user, id, deleted=deleted))
+
+    async def hold(
+        self, user: str, id: str, *, deleted: bool = False, within: AsyncConnection
+    ) -> Conversation:
+        """As `get`, and let no other gateway change the conversation or its tree until the transaction ends. Called before anything
+        is read that the transaction then changes, or on which its changes depend."""
+        return _conversation(await _owned(within, user, id, deleted=deleted, locked=True))
 
     async def owner(self, id: str) -> str | None:
         """The user of a conversation, also of a deleted one; None when it does not exist."""
@@ -130,7 +141,7 @@ class Conversations:
         if unknown := set(changes) - CHANGEABLE:
             raise ValueError(f"cannot be changed: {sorted(unknown)}")
         async with self._database.writing(within) as connection:
-            old = _conversation(await _owned(connection, user, id))
+            old = _conversation(await _owned(connection, user, id, locked=True))
             new = msgspec.structs.replace(old, **changes)
             if new.leaf != old.leaf:
                 await check_leaf(connection, id, new.leaf)
@@ -145,14 +156,14 @@ class Conversations:
     async def delete(self, user: str, id: str) -> None:
         """Remove a conversation from every list; it can be restored until it is purged. Idempotent. Raises NotFound."""
         async with self._database.writing() as connection:
-            row = await _owned(connection, user, id, deleted=True)
+            row = await _owned(connection, user, id, deleted=True, locked=True)
             if not row.deleted:
                 await connection.execute(_change(id).values(deleted=self._now()))
 
     async def restore(self, user: str, id: str) -> Conversation:
         """Restore a deleted conversation. Raises NotFound when it was purged."""
         async with self._database.writing() as connection:
-            row = await _owned(connection, user, id, deleted=True)
+            row = await _owned(connection, user, id, deleted=True, locked=True)
             await connection.execute(_change(id).values(deleted=0))
         return msgspec.structs.replace(_conversation(row), deleted=0)
 
@@ -162,7 +173,8 @@ class Conversations:
         c = conversations.c
         due = select(c.id).where(c.deleted > 0, c.deleted <= self._now() - older_than_ms).limit(PURGE_BATCH)
         async with self._database.writing() as connection:
-            ids = list((await connection.scalars(due)).all())
+            # One that another gateway restores at this moment is not due any more once the lock is there.
+            ids = list((await connection.scalars(due.with_for_update())).all())
             await self.forget(ids, within=connection)
         return ids
 
@@ -226,8 +238,11 @@ async def _check_folder(connection: AsyncConnection, user: str, folder: str | No
         raise BadRequest("There is no such folder.", code="unknown_folder", param="folder")
 
 
-async def _owned(connection: AsyncConnection, user: str, id: str, *, deleted: bool = False) -> Row[Any]:
-    row = (await connection.execute(_one(id, deleted=deleted))).first()
+async def _owned(
+    connection: AsyncConnection, user: str, id: str, *, deleted: bool = False, locked: bool = False
+) -> Row[Any]:
+    one = _one(id, deleted=deleted)
+    row = (await connection.execute(held(one) if locked else one)).first()
     if row is None or row.user != user:
         raise NotFound("There is no such conversation.")
     return row

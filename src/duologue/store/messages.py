@@ -1,6 +1,7 @@
 """The messages (rows) of conversations. Each method is one transaction and raises Unavailable as the database does.
 
-With a row, its words for search and the files it names are written. Callers check the owner first, with `Conversations.get`.
+With a row, its words for search and the files it names are written. Callers check the owner first, with `Conversations.get`, or with
+`Conversations.hold` where they read the tree to change it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from duologue.errors import BadRequest, NotFound
 from duologue.store.conversations import check_leaf
 from duologue.store.database import Database
 from duologue.store.schema import rows
+from duologue.store.schema.locking import held
 from duologue.store.schema.tables import conversations, message_blobs, messages
 from duologue.store.search import index
 from duologue.store.search.tokenizer import folded
@@ -54,7 +56,7 @@ class Messages:
         conversation = new[0].conversation
         assert all(row.conversation == conversation for row in new), "rows of one conversation"
         async with self._database.writing(within) as connection:
-            user = await _owner(connection, conversation)
+            user = await _owner(connection, conversation, locked=True)
             there = await _by_id(connection, conversation, {row.id for row in new})
             fresh = await _fresh(connection, conversation, new, there, self._now())
             if fresh:
@@ -227,9 +229,9 @@ def _unknown_parent() -> BadRequest:
     )
 
 
-async def _owner(connection: AsyncConnection, conversation: str) -> str:
+async def _owner(connection: AsyncConnection, conversation: str, *, locked: bool = False) -> str:
     owner = select(conversations.c.user).where(conversations.c.id == conversation)
-    if (user := await connection.scalar(owner)) is None:
+    if (user := await connection.scalar(held(owner) if locked else owner)) is None:
         raise NotFound("There is no such conversation.")
     return str(user)
 

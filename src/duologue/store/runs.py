@@ -130,10 +130,8 @@ class Runs:
         return row.user, row.request
 
     async def claim(self, run: Run, *, within: AsyncConnection) -> None:
-        """Keep every other gateway from starting a run in this conversation until the transaction ends. Raises RunTaken when a run
-        is under way there, or this one exists already."""
-        this = select(conversations.c.id).where(conversations.c.id == run.conversation).with_for_update()
-        await within.execute(this)
+        """Make sure that this run may begin in a conversation that the transaction holds. Raises RunTaken when one is under way there,
+        or this one exists already."""
         others = select(runs.c.id).where(
             ((runs.c.conversation == run.conversation) & (runs.c.ended == 0)) | (runs.c.id == run.id)
         )

@@ -245,8 +245,9 @@ async def _change(service: Service, user: str, id: str, bulk: api.BulkBody) -> N
 
 async def _delete(service: Service, user: str, id: str) -> None:
     conversations = service.stores.of(id).conversations
-    conversation = await conversations.get(user, id, deleted=True)
     await conversations.delete(user, id)
+    # Read afterwards: from then on no reply begins in it, at whichever gateway.
+    conversation = await conversations.get(user, id, deleted=True)
     if conversation.running is not None:
         await service.runs.stop(user, conversation.running)
     service.feed.publish(user, ListRemoved(id))

@@ -210,6 +210,7 @@ class Compaction:
         return that one."""
         store = self._stores.of(new.conversation)
         async with store.writing() as connection:
+            await store.conversations.hold(user, new.conversation, within=connection)
             rows = await store.messages.all(new.conversation, within=connection)
             below = [row for row in rows if row.parent == new.parent]
             if (other := next(filter(is_summary, below), None)) is not None:

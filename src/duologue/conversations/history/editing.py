@@ -73,7 +73,7 @@ class Editing:
         """
         store = self._stores.of(conversation)
         async with store.writing() as connection:
-            kept = await store.conversations.get(user, conversation, within=connection)
+            kept = await store.conversations.hold(user, conversation, within=connection)
             row = await store.messages.get(conversation, message, within=connection)
             if row.role == "tool":
                 raise BadRequest("The result of a tool cannot be edited.", code="not_editable")
@@ -94,7 +94,7 @@ class Editing:
         """
         store = self._stores.of(conversation)
         async with store.writing() as connection:
-            kept = await store.conversations.get(user, conversation, within=connection)
+            kept = await store.conversations.hold(user, conversation, within=connection)
             rows = await store.messages.all(conversation, within=connection)
             row = next((row for row in rows if _is_system(row)), None)
             if text == (row.text if row is not None else ""):
@@ -139,7 +139,7 @@ class Editing:
         """
         store = self._stores.of(conversation)
         async with store.writing() as connection:
-            kept = await store.conversations.get(user, conversation, within=connection)
+            kept = await store.conversations.hold(user, conversation, within=connection)
             rows = await store.messages.all(conversation, within=connection)
             row = next((row for row in rows if row.id == message), None)
             if row is None:
@@ -186,7 +186,7 @@ class Editing:
         store = self._stores.of(conversation)
         bin_id = _bin_id(conversation, message)
         async with store.writing() as connection:
-            kept = await store.conversations.get(user, conversation, within=connection)
+            kept = await store.conversations.hold(user, conversation, within=connection)
             present = {row.id for row in await store.messages.all(conversation, within=connection)}
             if message in present:
                 return kept
@@ -194,7 +194,7 @@ class Editing:
             root = rows.get(message)
             if root is None or (root.parent is not None and root.parent not in present):
                 raise NotFound("The message can no longer be restored.", code="message_gone")
-            bin = await store.conversations.get(user, bin_id, deleted=True, within=connection)
+            bin = await store.conversations.hold(user, bin_id, deleted=True, within=connection)
             ids = [id for id in rows if id != root.parent]
             await store.messages.move(bin_id, ids, conversation, within=connection)
             await store.conversations.forget([bin_id], within=connection)
@@ -251,7 +251,7 @@ class Editing:
             changes["title_source"] = "user"
         async with store.writing() as connection:
             if isinstance(leaf := changes.get("leaf"), str):
-                await store.conversations.get(user, conversation, within=connection)
+                await store.conversations.hold(user, conversation, within=connection)
                 tree = Tree(await store.messages.all(conversation, within=connection))
                 if leaf in tree:  # otherwise the store raises
                     changes["leaf"] = tree.newest_leaf(leaf)

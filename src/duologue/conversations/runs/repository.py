@@ -42,9 +42,11 @@ class RunRepository:
         title: str = "",
     ) -> tuple[StoredMessage, ...]:
         """Store a run with its first rows, or with the row it continues (`saved`). Returns the added rows as they are stored.
-        Raises as the message and run stores do, and RunTaken; then nothing is stored."""
+        Raises as the message and run stores do, NotFound when the conversation was deleted meanwhile, and RunTaken; then nothing
+        is stored."""
         gateway = "" if self._cluster is None else self._cluster.gateway
         async with self.store.writing() as connection:
+            await self.store.conversations.hold(user, run.conversation, within=connection)
             if gateway:
                 await self.store.runs.claim(run, within=connection)
             rows = await self.store.messages.add(added, leaf=leaf, within=connection) if added else ()
