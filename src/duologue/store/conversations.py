@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from duologue.errors import BadRequest, NotFound
 from duologue.store.database import Database
 from duologue.store.schema.locking import held, inserted
+from duologue.store.schema.repeating import repeated
 from duologue.store.schema.rows import json
 from duologue.store.schema.tables import conversations, drafts, folders, messages
 from duologue.store.search.tokenizer import folded
@@ -37,6 +38,7 @@ class Conversations:
         self._database = database
         self._now = now
 
+    @repeated
     async def create(
         self, user: str, conversation: Conversation, *, within: AsyncConnection | None = None
     ) -> Conversation:
@@ -133,6 +135,7 @@ class Conversations:
             pinned = await connection.execute(these.where(c.pinned.is_(True)).limit(MOST_PINNED))
             return [_conversation(row) for rows in (pinned, await connection.execute(others)) for row in rows]
 
+    @repeated
     async def change(
         self, user: str, id: str, changes: Mapping[str, object], *, within: AsyncConnection | None = None
     ) -> Conversation:
@@ -153,6 +156,7 @@ class Conversations:
                 await connection.execute(_change(id).values({name: values[name] for name in names}))
         return new
 
+    @repeated
     async def delete(self, user: str, id: str) -> None:
         """Remove a conversation from every list; it can be restored until it is purged. Idempotent. Raises NotFound."""
         async with self._database.writing() as connection:
@@ -160,6 +164,7 @@ class Conversations:
             if not row.deleted:
                 await connection.execute(_change(id).values(deleted=self._now()))
 
+    @repeated
     async def restore(self, user: str, id: str) -> Conversation:
         """Restore a deleted conversation. Raises NotFound when it was purged."""
         async with self._database.writing() as connection:
@@ -167,6 +172,7 @@ class Conversations:
             await connection.execute(_change(id).values(deleted=0))
         return msgspec.structs.replace(_conversation(row), deleted=0)
 
+    @repeated
     async def purge(self, older_than_ms: int) -> list[str]:
         """Delete permanently, with everything in them, a batch of the conversations deleted longer ago than that. Returns their
         ids; repeat until there are none."""

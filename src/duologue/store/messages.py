@@ -17,6 +17,7 @@ from duologue.store.conversations import check_leaf
 from duologue.store.database import Database
 from duologue.store.schema import rows
 from duologue.store.schema.locking import held
+from duologue.store.schema.repeating import repeated
 from duologue.store.schema.tables import conversations, message_blobs, messages
 from duologue.store.search import index
 from duologue.store.search.tokenizer import folded
@@ -39,6 +40,7 @@ class Messages:
         self._database = database
         self._now = now
 
+    @repeated
     async def add(
         self,
         new: Sequence[StoredMessage],
@@ -94,6 +96,7 @@ class Messages:
             fresh = [row for _, some in by_conversation for row in _without_known(some, {}, {}, now)]
             await _insert(connection, user, fresh)
 
+    @repeated
     async def save(self, *changed: StoredMessage, within: AsyncConnection | None = None) -> None:
         """Update existing rows, except for parent, sequence and `created`. A running row is not indexed for search yet. Raises
         NotFound when one no longer exists; then none is written."""

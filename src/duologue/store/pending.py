@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from duologue.errors import NotFound
 from duologue.store.database import Database
+from duologue.store.schema.repeating import repeated
 from duologue.store.schema.rows import json, one_of_its_kind
 from duologue.store.schema.tables import pending
 from duologue.values.conversations import Content, GenerationOptions, PendingMessage
@@ -28,6 +29,7 @@ class Pending:
         self._database = database
         self._now = now
 
+    @repeated
     async def add(
         self, user: str, message: PendingMessage, *, within: AsyncConnection | None = None
     ) -> PendingMessage:
@@ -51,6 +53,7 @@ class Pending:
         async with self._database.reading(within) as connection:
             return await connection.scalar(these) or 0
 
+    @repeated
     async def take(
         self,
         conversation: str,

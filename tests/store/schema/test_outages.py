@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import exc
 
 from duologue.store.schema.outages import outage
+from duologue.store.schema.repeating import RolledBack
 
 
 def sqlite_error(code: int) -> exc.OperationalError:
@@ -54,6 +55,14 @@ def test_an_outage_is_a_sentence_that_says_what_to_do(error, words):
     assert problem is not None
     assert problem.message.startswith(words)
     assert (problem.code, problem.status) == ("storage_unavailable", 503)
+
+
+@pytest.mark.parametrize("state", ["40P01", "40001"])
+def test_a_transaction_that_was_undone_for_another_one_may_be_tried_again_soon(state):
+    problem = outage(exc.DBAPIError("UPDATE", {}, PostgresqlError(state)), "DB")
+    assert isinstance(problem, RolledBack)
+    assert (problem.code, problem.status, problem.retry_after) == ("storage_unavailable", 503, 1)
+    assert "Try again" in problem.message
 
 
 @pytest.mark.parametrize(

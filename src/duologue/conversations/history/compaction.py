@@ -29,6 +29,7 @@ from duologue.conversations.history.context_window import (
 )
 from duologue.conversations.history.generation_options import inherited, turn_request
 from duologue.errors import BadRequest, Busy, NotFound, Problem
+from duologue.store.schema.repeating import repeated
 from duologue.tools.values import Offer
 from duologue.values.conversations import Conversation, GenerationOptions, StoredMessage, TextContent
 from duologue.values.generate import Generate
@@ -205,6 +206,7 @@ class Compaction:
                 break
         return text
 
+    @repeated
     async def _insert(self, user: str, new: StoredMessage) -> StoredMessage:
         """Insert the summary between its parent and everything below. If another summary was inserted there in the meantime,
         return that one."""

@@ -15,6 +15,7 @@ from msgspec import Struct
 from duologue.conversations.history.title_rules import title_stem, untaken
 from duologue.conversations.history.tree import RowCounts, Tree
 from duologue.errors import BadRequest, Busy, NotFound
+from duologue.store.schema.repeating import repeated
 from duologue.values.conversations import Content, Conversation, StoredMessage, TextContent
 from duologue.values.runs import ListChanged, ListEvent
 
@@ -64,6 +65,7 @@ class Editing:
             self._publish(user, ListChanged(new.id))
         return kept, not known
 
+    @repeated
     async def edit(
         self, user: str, conversation: str, message: str, content: Sequence[Content]
     ) -> StoredMessage:
@@ -85,6 +87,7 @@ class Editing:
         self._publish(user, ListChanged(conversation))
         return row
 
+    @repeated
     async def put_system(
         self, user: str, conversation: str, id: str | None, text: str
     ) -> StoredMessage | None:
@@ -131,6 +134,7 @@ class Editing:
             rows = await store.messages.all(conversation, within=connection)
         return Tree(rows).counts(row.id for row in _deleted_rows(rows, message))
 
+    @repeated
     async def delete(self, user: str, conversation: str, message: str) -> Deleted:
         """Delete a row and everything below it; `restore` undoes that for a while. A summary and the system message are deleted
         alone and for good, and the rows below move up. The conversation's leaf becomes the newest row nearby. Idempotent.
@@ -179,6 +183,7 @@ class Editing:
             await store.messages.add([stand_in], touch=False, within=within)
         await store.messages.move(kept.id, ids, id, within=within)
 
+    @repeated
     async def restore(self, user: str, conversation: str, message: str) -> Conversation:
         """Undo the deletion of a row and of everything below it, and show that branch if it was shown. Idempotent.
 
@@ -242,6 +247,7 @@ class Editing:
         self._publish(user, ListChanged(id))
         return fork
 
+    @repeated
     async def change(self, user: str, conversation: str, changes: Mapping[str, object]) -> Conversation:
         """Change the properties of a conversation. A `leaf` switches the branch, to the newest leaf at or below it, also while a
         reply is running. Raises NotFound, BadRequest."""

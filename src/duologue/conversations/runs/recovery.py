@@ -15,6 +15,7 @@ import msgspec
 from duologue.conversations.agent.loop import INTERRUPTED, INTERRUPTED_RUNNING
 from duologue.conversations.runs.event_log import RunLog
 from duologue.store.cluster.cluster_link import ClusterLink, alone
+from duologue.store.schema.repeating import repeated
 from duologue.values.cluster.notices import RunSaved
 from duologue.values.conversations import StoredMessage, TextContent
 from duologue.values.runs import ApprovalAnswered, MessageDone, Run, RunDone, RunEvent, ToolResult
@@ -69,6 +70,7 @@ def interrupted(row: StoredMessage) -> StoredMessage:
     )
 
 
+@repeated
 async def _end(store: Store, id: str, now: int, cluster: ClusterLink) -> tuple[str, Run] | None:
     """End one run; None when another gateway has. What was stored is read after the run is taken, so that nothing its old owner has
     written until then is missing."""

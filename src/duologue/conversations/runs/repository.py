@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from duologue.conversations.runs.event_log import LogEntry
 from duologue.errors import NotFound
 from duologue.store.cluster.cluster_link import ClusterLink
+from duologue.store.schema.repeating import repeated
 from duologue.values.cluster.notices import RunSaved
 from duologue.values.conversations import Approval, StoredMessage
 from duologue.values.runs import Run
@@ -30,6 +31,7 @@ class RunRepository:
         self.store = store
         self._cluster = cluster if cluster is not None and cluster.shared else None
 
+    @repeated
     async def begin(
         self,
         run: Run,
@@ -62,6 +64,7 @@ class RunRepository:
             await self.store.runs.begin(run, user, request, gateway=gateway, within=connection)
         return rows
 
+    @repeated
     async def add(self, run: str, rows: Sequence[StoredMessage]) -> tuple[StoredMessage, ...]:
         """Store rows, the last as the new leaf. Pending messages of the same ids are no longer pending."""
         async with self.store.writing() as connection:
@@ -72,6 +75,7 @@ class RunRepository:
             stored = await self.store.messages.add(rows, leaf=rows[-1].id, within=connection)
         return stored
 
+    @repeated
     async def save(self, run: str, rows: Sequence[StoredMessage], entries: Sequence[LogEntry]) -> None:
         """Store rows and log entries together. Raises NotFound when a row no longer exists."""
         async with self.store.writing() as connection:
@@ -79,6 +83,7 @@ class RunRepository:
             await self.store.messages.save(*rows, within=connection)
             await self.store.runs.append(run, entries, within=connection)
 
+    @repeated
     async def end(self, run: Run, rows: Sequence[StoredMessage], entries: Sequence[LogEntry]) -> None:
         """As `save`, and mark the run as ended."""
         async with self.store.writing() as connection:

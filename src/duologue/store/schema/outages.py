@@ -10,6 +10,7 @@ import sqlite3
 from sqlalchemy import exc
 
 from duologue.errors import BadRequest, Problem, Unavailable
+from duologue.store.schema.repeating import RolledBack
 
 CODE = "storage_unavailable"
 
@@ -39,6 +40,8 @@ _POSTGRESQL = {
     "28P01": "{place} does not let this user in. Correct the user and the password in `database`.",
     "3D000": "{place} has no such database. Create it, or correct its name in `database`.",
 }
+_ROLLED_BACK = ("40P01", "40001")
+"""A deadlock, and a row that another transaction has changed: PostgreSQL has undone this one so that the other goes on."""
 _NOT_TEXT = "22021"
 """PostgreSQL takes no NUL in its texts; an id, a name or a filter that holds one is what nobody can have."""
 _GONE = "{place} cannot be reached. Look whether it runs and whether the address in `database` is right."
@@ -46,11 +49,18 @@ _BROKEN = ("connection was closed", "connection is closed", "cannot switch to st
 """What asyncpg says of a connection that broke, without a code of the server; the last when it broke in the middle."""
 _OVERLOADED = "{place} has too much to do: no connection came free. Try again in a moment."
 
+_CONTENDED = (
+    "{place} did not store this because other changes were made at the same time. Try again in a moment."
+)
+
 
 def outage(error: BaseException, place: str) -> Problem | None:
     """The Problem to say instead of `error`, `place` being the file or the server; None when it is no outage."""
-    if _state(error) == _NOT_TEXT:
+    state = _state(error)
+    if state == _NOT_TEXT:
         return BadRequest("There is a NUL character where none can be. Leave it out.")
+    if state in _ROLLED_BACK:
+        return RolledBack(_CONTENDED.format(place=place), code=CODE, retry_after=1)
     sentence = _sentence(error)
     return Unavailable(sentence.format(place=place), code=CODE) if sentence else None
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sqlalchemy import delete, func, select
 
+from duologue.store.schema.repeating import repeated
 from duologue.store.schema.tables import usage
 from duologue.values.usage.usage_counts import UsageCounts, UsageRow, UsageSlot
 
@@ -32,6 +33,7 @@ class UsageRows:
     def __init__(self, database: Database) -> None:
         self._database = database
 
+    @repeated
     async def add(self, rows: Sequence[UsageRow]) -> None:
         """Add counts to what is there, all of them or none."""
         if not rows:
