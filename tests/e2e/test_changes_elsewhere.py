@@ -8,6 +8,7 @@ import httpx
 import pytest
 from tests.e2e.conftest import Server
 from tests.support.store_fixtures import drop_schema, make_schema
+from tests.support.tiny_model import TinyModel, write_tiny_model
 
 pytestmark = [pytest.mark.system, pytest.mark.anyio]
 
@@ -20,7 +21,8 @@ async def gateways(tmp_path, anyio_backend) -> AsyncIterator[tuple[Server, Serve
     try:
         for each in ("one", "two"):
             folder = tmp_path / each
-            folder.mkdir()
+            (folder / "data" / "models").mkdir(parents=True)
+            write_tiny_model(folder / "data" / "models" / "tiny.gguf", TinyModel())
             servers.append(Server(folder, "--engine", "scripted", DUOLOGUE_DATABASE=url))
         yield servers[0].ready(), servers[1].ready()
     finally:
@@ -61,3 +63,30 @@ async def test_a_mode_that_is_switched_off_at_one_gateway_is_refused_at_the_othe
         assert (await chat(at_two)).json()["error"]["code"] == "app_disabled"
         assert (await at_one.put("/api/admin/apps/turnbased", json={"enabled": True})).status_code == 200
         await until(accepted)
+
+
+async def test_the_default_model_that_is_chosen_at_one_gateway_is_that_of_the_other(gateways):
+    one, two = gateways
+    async with (
+        httpx.AsyncClient(base_url=one.url, timeout=60) as at_one,
+        httpx.AsyncClient(base_url=two.url, timeout=60) as at_two,
+    ):
+
+        async def default() -> str:
+            return (await at_two.get("/v1/model")).json()["id"]
+
+        async def is_tiny() -> bool:
+            return await default() == "tiny"
+
+        async def is_that_of_the_settings() -> bool:
+            return await default() == "scripted"
+
+        for client in (at_one, at_two):
+            loaded = await client.post("/v1/model/load", json={"name": "tiny", "stream": False})
+            assert loaded.status_code == 200, loaded.text
+        assert await is_that_of_the_settings()
+        assert (await at_one.put("/api/models/default", json={"name": "tiny"})).status_code == 200
+        await until(is_tiny)
+        # Unloading it where it was chosen ends the choice everywhere.
+        assert (await at_one.post("/v1/model/unload", json={"name": "tiny"})).status_code == 200
+        await until(is_that_of_the_settings)

@@ -69,6 +69,7 @@ class Sharing:
         share_guesses(gateway.guessing, link.notices)
         self._caches = CacheRefresh(link.notices)
         gateway.apps.on_stored = partial(self._caches.changed, "modes")
+        gateway.model_service.remembered.on_stored = partial(self._caches.changed, "default_model")
         stores.durable.mcp.on_stored = partial(self._caches.changed, "tool_servers")
         stores.durable.upstreams.on_stored = partial(self._caches.changed, "connected_servers")
         service.uploads.mark = gateway.clips.mark = self.mark
@@ -90,6 +91,7 @@ class Sharing:
             return
         tasks.start_soon(caches.keep_fresh, "modes", gateway.apps.reload)
         tasks.start_soon(caches.keep_fresh, "connected_servers", gateway.upstreams.reload)
+        tasks.start_soon(caches.keep_fresh, "default_model", gateway.model_service.remembered.reload)
         toolbox = None if gateway.service is None else gateway.service.toolbox
         if toolbox is not None:
             tasks.start_soon(caches.keep_fresh, "tool_servers", toolbox.registry.reload)

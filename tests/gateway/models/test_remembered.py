@@ -180,6 +180,62 @@ async def test_an_unloaded_default_is_none_any_more(desk):
     assert (await desk.start()).default == ""
 
 
+async def test_what_another_gateway_chose_is_taken_over_and_told_once(desk):
+    one, two = await desk.start(), await desk.start()
+    desk.preferred.clear()
+    await one.choose_default("tiny", "anna")
+    await two.reload()
+    await two.reload()
+    assert (two.default, desk.preferred) == ("tiny", ["tiny", "tiny"])
+    await one.drop_default("tiny")
+    await two.reload()
+    assert (two.default, desk.preferred[-1]) == ("", "")
+
+
+async def test_what_was_read_before_a_choice_of_this_gateway_does_not_undo_it(desk, monkeypatch):
+    models = await desk.start()
+    read = desk.store.default_model
+
+    async def read_slowly():
+        found = await read()
+        if models.default != "tiny":
+            await models.choose_default("tiny", "anna")
+        return found
+
+    monkeypatch.setattr(desk.store, "default_model", read_slowly)
+    await models.reload()
+    assert (models.default, desk.preferred[-1]) == ("tiny", "tiny")
+
+
+async def test_a_look_while_a_choice_is_being_stored_does_not_undo_it(desk, monkeypatch):
+    models = await desk.start()
+    store = desk.store.choose_default
+
+    async def store_slowly(choice):
+        await models.reload()
+        await store(choice)
+
+    monkeypatch.setattr(desk.store, "choose_default", store_slowly)
+    await models.choose_default("tiny", "anna")
+    assert (models.default, desk.preferred[-1]) == ("tiny", "tiny")
+
+
+async def test_each_choice_that_was_stored_is_told_to_the_other_gateways(desk, monkeypatch):
+    told = []
+    models = await desk.start()
+    models.on_stored = lambda: told.append(models.default)
+    await models.choose_default("tiny", "anna")
+    await models.drop_default("tiny")
+    assert told == ["tiny", ""]
+
+    async def refused(*_):
+        raise Problem("The disk is full.", code="storage_unavailable", status=503)
+
+    monkeypatch.setattr(desk.store, "choose_default", refused)
+    await models.choose_default("tiny", "anna")
+    assert told == ["tiny", ""]
+
+
 async def test_a_database_that_cannot_be_written_keeps_no_model_from_loading(desk, monkeypatch, caplog):
     models = await desk.start()
 
@@ -196,5 +252,6 @@ async def test_a_database_that_cannot_be_written_keeps_no_model_from_loading(des
 
 async def test_before_there_is_a_database_nothing_is_remembered():
     models = RememberedModels()
+    await models.reload()
     assert await loaded(models, "tiny") == 0
     assert (models.rows, models.default, models.to_repeat()) == ([], "", [])

@@ -52,6 +52,10 @@ class RememberedModels:
         self._new: set[int] = set()
         """Loads that are under way for the first time. They are forgotten if they fail: who requested them gets the reason."""
         self._choice: Mapping[str, Any] | None = None
+        self._chosen = 0
+        """How often this gateway has changed the default model."""
+        self.on_stored: Callable[[], None] = lambda: None
+        """Called when a default model was stored, or that there is none any more."""
 
     async def open(self, store: RememberedLoads, configured: Iterable[str]) -> None:
         """Read what is remembered. `configured`: the names of the models of the settings. Raises Unavailable."""
@@ -68,6 +72,19 @@ class RememberedModels:
                 self._loads[load.id] = load
         self._choice = await store.default_model()
         self._prefer(self.default)
+
+    async def reload(self) -> None:
+        """Read the default model again: an admin may have chosen another one at another gateway. Raises Unavailable."""
+        if self._store is None:
+            return
+        before = -1
+        while before != self._chosen:
+            # What was read before a choice of this gateway was stored is old.
+            before = self._chosen
+            choice = await self._store.default_model()
+        if choice != self._choice:
+            self._choice = choice
+            self._prefer(self.default)
 
     # ---- views
 
@@ -200,21 +217,24 @@ class RememberedModels:
 
     async def choose_default(self, name: str, user: str) -> None:
         """Make a model the default, for the next start too."""
-        self._choice = {"model": name, "user": user, "configured": self._configured}
-        self._prefer(name)
-        with _logged(name):
-            if self._store is not None:
-                await self._store.choose_default(self._choice)
+        await self._choose(name, {"model": name, "user": user, "configured": self._configured})
 
     async def drop_default(self, name: str) -> None:
         """This model is not to be the default any more: it was unloaded."""
         if self.default != name or not name:
             return
-        self._choice = None
-        self._prefer("")
+        await self._choose(name, None)
+
+    async def _choose(self, name: str, choice: Mapping[str, Any] | None) -> None:
+        self._choice = choice
+        self._prefer(self.default)
         with _logged(name):
             if self._store is not None:
-                await self._store.choose_default(None)
+                await self._store.choose_default(choice)
+                self._chosen += 1
+                self.on_stored()
+                # A reload during the write has read the choice before.
+                await self.reload()
 
 
 @contextmanager
