@@ -35,10 +35,10 @@ class Counted:
 
 
 class Model:
-    """Says `says(request)` word by word. While `hold` is set and not released it stays silent after the first word."""
+    """Says `says(request)` word by word, or these events. While `hold` is set and not released it stays silent after the first word."""
 
     def __init__(self) -> None:
-        self.says: Callable[[ChatRequest], str | Failed] = lambda request: (
+        self.says: Callable[[ChatRequest], str | Failed | list[Event]] = lambda request: (
             f"You said: {request.messages[-1].text}"
         )
         self.asked: list[ChatRequest] = []
@@ -54,6 +54,9 @@ class Model:
         yield [(0, Started(CARD.name, CARD.context)), (0, Prefilled(10))]
         if isinstance(said, Failed):
             yield [(0, said)]
+            return
+        if isinstance(said, list):
+            yield [(0, event) for event in said]
             return
         first, space, rest = said.partition(" ")
         yield [(0, TextDelta(first + space))]

@@ -43,6 +43,8 @@ class OwnedRuns:
         notices.on(RunSteered, lambda notice: self._of(notice.run, ActiveRun.steer))
         notices.on(ApprovalGiven, lambda notice: self._of(notice.run, self._read_answers))
         notices.when_blind(self._look_again)
+        if cluster.shared:
+            tasks.start_soon(self._look_for_answers, cluster)
 
     def _of(self, run: str, act: Callable[[ActiveRun], None]) -> None:
         if (active := self._runs.get(run)) is not None and not active.over:
@@ -54,6 +56,14 @@ class OwnedRuns:
 
     def _read_answers(self, run: ActiveRun) -> None:
         self._tasks.start_soon(self._answer, run)
+
+    async def _look_for_answers(self, cluster: ClusterLink) -> None:
+        """A run waits for its user for minutes, so an answer of which the notice got lost is looked for again and again."""
+        while True:
+            await cluster.looked.wait()
+            for run in tuple(self._runs.values()):
+                if not run.over:
+                    await self._answer(run)
 
     async def _look(self, run: ActiveRun) -> None:
         await self._answer(run)
