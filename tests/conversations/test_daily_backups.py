@@ -217,5 +217,14 @@ async def test_a_server_that_stops_ends_the_backup_it_is_making(data, monkeypatc
 
 
 async def test_there_are_none_of_a_database_that_is_no_file():
-    database: Any = SimpleNamespace(file=None, is_checked=True)
+    database: Any = SimpleNamespace(file=None, is_checked=True, is_postgresql=False)
     await DailyBackups(database, BackupSettings(), now=lambda: START).run()
+
+
+@pytest.mark.parametrize(
+    ("settings", "is_told"), [({}, False), ({"keep": 3}, True), ({"hours": 12}, True), ({"keep": 0}, False)]
+)
+async def test_who_sets_daily_backups_is_told_that_postgresql_has_none(settings, is_told, caplog):
+    database: Any = SimpleNamespace(file=None, is_checked=True, is_postgresql=True)
+    await DailyBackups(database, BackupSettings(**settings), now=lambda: START).run()
+    assert [("duologue backup" in line) for line in told(caplog)] == [True] * is_told

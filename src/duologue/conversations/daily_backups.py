@@ -46,7 +46,8 @@ def is_due(now: int, newest: int | None, hours: float) -> bool:
 
 
 class DailyBackups:
-    """`now`: ms since 1970; `clock`: seconds that never go back. On PostgreSQL there is nothing to do."""
+    """`now`: ms since 1970; `clock`: seconds that never go back. On PostgreSQL nothing is copied: its databases may be too large for the
+    data folder, and each gateway has a folder of its own."""
 
     def __init__(
         self,
@@ -67,6 +68,7 @@ class DailyBackups:
     async def run(self) -> None:
         """Look again and again, until cancelled."""
         if self._database.file is None:
+            self._tell_where_none_are_made()
             return
         await self._sleep(FIRST_S)
         while True:
@@ -99,6 +101,12 @@ class DailyBackups:
         except Exception:
             self._not_before = self._clock() + LEAST_S
             log.exception("the daily backup failed")
+
+    def _tell_where_none_are_made(self) -> None:
+        if self._database.is_postgresql and self._settings.keep and self._settings.model_fields_set:
+            log.warning(
+                "backups.* is set, but no daily backups are made of PostgreSQL. Run `duologue backup` or pg_dump from a timer of one machine."
+            )
 
     @property
     def _folder(self) -> Path:

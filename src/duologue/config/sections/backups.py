@@ -14,7 +14,8 @@ class BackupSettings(Section):
         default=7,
         ge=0,
         le=1000,
-        description="Daily backups of the SQLite database that are kept; 0: none are made.",
+        description="Daily backups of the SQLite database that are kept; 0: none are made. PostgreSQL has none: use "
+        "`duologue backup` or its own tools.",
     )
     hours: Annotated[float, Field(ge=1, le=8760)] = Field(
         default=24, description="Hours between two backups."

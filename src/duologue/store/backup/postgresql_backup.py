@@ -1,6 +1,6 @@
 """Backup and restore of a PostgreSQL database, by way of a SQLite file: the same archive restores into either.
 
-Used by the command line and by the daily backups. A copy is one snapshot of the database, whatever gateways write meanwhile; a restore is
+Used by the command line. A copy is one snapshot of the database, whatever gateways write meanwhile; a restore is
 one transaction, and is refused while a gateway runs.
 """
 
