@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from duologue.errors import NotFound
 from duologue.store.database import Database
+from duologue.store.schema.locking import inserted
 from duologue.store.schema.rows import json, one_of_its_kind
 from duologue.store.schema.tables import approvals, permissions
 from duologue.values.conversations import Approval
@@ -109,9 +110,7 @@ class Approvals:
         """Permit a tool permanently, or with "*" every tool of a server."""
         key = {"user": user, "server": server, "tool": tool}
         async with self._database.writing() as connection:
-            existing = select(permissions.c.created).filter_by(**key)
-            if await connection.scalar(existing) is None:
-                await connection.execute(insert(permissions).values(created=self._now(), **key))
+            await connection.execute(inserted(connection, permissions, key | {"created": self._now()}))
 
     async def forget(self, user: str, server: str | None = None, tool: str | None = None) -> int:
         """Revoke permissions: of one tool, of a server, or all. Returns how many."""

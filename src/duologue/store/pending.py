@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import msgspec
-from sqlalchemy import Row, delete, func, insert, select, update
+from sqlalchemy import Row, delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from duologue.errors import NotFound
 from duologue.store.database import Database
+from duologue.store.schema.locking import inserted
 from duologue.store.schema.repeating import repeated
 from duologue.store.schema.rows import json, one_of_its_kind
 from duologue.store.schema.tables import pending
@@ -36,11 +37,8 @@ class Pending:
         """Store a message after the others; a `created` of 0 becomes the present time. Idempotent by id."""
         new = msgspec.structs.replace(message, created=message.created or self._now())
         async with self._database.writing(within) as connection:
-            there = (await connection.execute(_one(new.conversation, new.id))).first()
-            if there is not None:
-                return _message(there)
-            await connection.execute(insert(pending).values(_values(new) | {"user": user}))
-        return new
+            await connection.execute(inserted(connection, pending, _values(new) | {"user": user}))
+            return _found((await connection.execute(_one(new.conversation, new.id))).first())
 
     async def of(self, conversation: str, *, within: AsyncConnection | None = None) -> list[PendingMessage]:
         """The pending messages of a conversation, in order."""

@@ -8,13 +8,14 @@ from typing import Any
 
 import anyio
 import pytest
-from sqlalchemy import text
+from sqlalchemy import insert, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 from tests.support.gateway_sites import GatewaySite, schema, sites, until
 from tests.support.store_fixtures import row
 
 from duologue.errors import Busy, NotFound, Problem
-from duologue.values.conversations import Conversation, StoredMessage, TextContent
+from duologue.store.schema.tables import permissions
+from duologue.values.conversations import Conversation, PendingMessage, StoredMessage, TextContent
 from duologue.values.runs import Run
 
 __all__ = ["schema", "sites"]
@@ -167,6 +168,25 @@ async def test_a_conversation_is_made_once_although_the_other_gateway_makes_it_a
     async with other_first(one, lambda: theirs.create("ann", Conversation("n", "Second"))) as (held, results):
         await made.create("ann", Conversation("n", "First"), within=held)
     assert results[0].title == "First"
+
+
+async def test_a_message_that_is_queued_at_both_gateways_waits_once(sites, tree):
+    one, _ = sites
+    waiting = PendingMessage("m9", "c", (TextContent("And then?"),))
+    ours, theirs = (site.service.stores.durable.pending for site in sites)
+    async with other_first(one, lambda: theirs.add("ann", waiting)) as (held, results):
+        await ours.add("ann", waiting, within=held)
+    assert results == await ours.of("c")
+
+
+async def test_a_tool_that_is_permitted_at_both_gateways_is_permitted_once(sites, tree):
+    one, two = sites
+    approvals = two.service.stores.durable.approvals
+    async with other_first(one, lambda: approvals.allow("ann", "desk", "write")) as (held, results):
+        permission = {"user": "ann", "server": "desk", "tool": "write", "created": 1}
+        await held.execute(insert(permissions).values(permission))
+    assert results == [None]
+    assert await approvals.permissions("ann") == {("desk", "write")}
 
 
 async def test_no_reply_begins_in_a_conversation_that_the_other_gateway_has_just_deleted(sites, tree):
