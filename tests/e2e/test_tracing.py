@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import httpx
 import pytest
@@ -71,6 +75,51 @@ def test_a_chat_is_one_trace_from_the_gateway_to_the_worker(server: Server, coll
     assert reply.attributes["gen_ai.usage.output_tokens"] > 0
     assert wait.end <= worker.end
     assert prefill.start <= prefill.end <= generation.end <= worker.end
+
+
+def states(client: httpx.Client) -> set[tuple[str, str]]:
+    machines = client.get("/api/machines").raise_for_status().json()["machines"]
+    return {(row["worker"], row["state"]) for machine in machines for row in machine["workers"]}
+
+
+def test_a_worker_that_joined_traces_as_its_own_settings_say(
+    lasting: Callable[..., Server], collector: TraceReceiver, tmp_path: Path
+):
+    (tmp_path / "key").write_text("the-key-of-the-admin-of-this-test")
+    traced = {"DUOLOGUE_TRACING__ENABLED": "true", "DUOLOGUE_TRACING__ENDPOINT": collector.url}
+    home = lasting(
+        *("--engine", "scripted", "--key-file", str(tmp_path / "key")),
+        DUOLOGUE_MACHINES__JOIN="true",
+        DUOLOGUE_TRACING__TRUST_CLIENTS="true",
+        **traced,
+    ).ready()
+    trace = "33f92f3577b34da6a3ce929d0e0e4736"
+    headers = {"Authorization": f"Bearer {(tmp_path / 'key').read_text()}"}
+    with httpx.Client(base_url=home.url, headers=headers, timeout=60) as client:
+        key = client.post("/api/keys", json={"name": "attic", "role": "worker"}).json()["key"]
+        own = client.get("/workers").json()["workers"][0]["worker_id"]
+        client.post(f"/api/admin/workers/{own}/drain").raise_for_status()
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("DUOLOGUE_")}
+        flags = ("--join", home.url, "--machine", "attic", "--engine", "scripted", "--data", str(tmp_path))
+        process = subprocess.Popen(
+            [sys.executable, "-m", "duologue", "worker", *flags],
+            env=clean | traced | {"DUOLOGUE_JOIN_KEY": key},
+            stdin=subprocess.DEVNULL,
+        )
+        try:
+            home.until(lambda: ("attic/worker_0", "ready") in states(client))
+            body = {"messages": [{"role": "user", "content": "/say hello"}]}
+            sent = {"traceparent": f"00-{trace}-00f067aa0ba902b7-01"}
+            client.post("/v1/chat/completions", json=body, headers=sent).raise_for_status()
+            collector.wait_for(
+                lambda spans: {"worker chat", "chat scripted"} <= {s.name for s in spans if s.trace == trace}
+            )
+        finally:
+            process.terminate()
+            process.wait(60)
+    found = {span.name: span for span in collector.spans if span.trace == trace}
+    assert found["worker chat"].process == "attic/worker_0"
+    assert found["worker chat"].parent == found["chat scripted"].span
 
 
 def test_nothing_that_is_written_is_in_a_trace(server: Server, collector: TraceReceiver):

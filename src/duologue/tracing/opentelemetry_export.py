@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -53,6 +54,15 @@ def tracer_of(settings: TraceSettings, exporter: SpanExporter | None = None) -> 
         raise StartFailed(MISSING, param="tracing.enabled") from error
     except ValueError as error:
         raise StartFailed(f"Tracing cannot be set up: {error}.", param="tracing") from error
+
+
+def check_installed() -> None:
+    """Raises StartFailed where a process that is started here could not trace."""
+    for module in ("opentelemetry.sdk.trace", "opentelemetry.exporter.otlp.proto.http"):
+        try:
+            import_module(module)
+        except ImportError as error:
+            raise StartFailed(MISSING, param="tracing.enabled") from error
 
 
 class OpenTelemetryTracer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from pathlib import Path
 
 import anyio
@@ -73,6 +74,15 @@ def test_what_a_person_has_to_mend_is_told_before_anything_starts(
 ) -> None:
     with pytest.raises(StartFailed):
         run(structs.replace(FLAGS, **wrong), tmp_path)
+    assert not started
+
+
+def test_tracing_without_its_extra_is_told_before_anything_starts(
+    started: list[JoinSpec], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
+    with pytest.raises(StartFailed, match=r"duologue\[tracing\]"):
+        run(FLAGS, tmp_path, **{"tracing.enabled": True})
     assert not started
 
 

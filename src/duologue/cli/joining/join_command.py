@@ -23,10 +23,12 @@ from duologue.cli.joining.fetched_model import ADAPTERS, FOLDER, FetchedModel, f
 from duologue.cli.joining.joined_process import JoinedProcess
 from duologue.cli.progress import watch_on
 from duologue.config import Settings, load
+from duologue.config.sections.tracing import TracingSettings
 from duologue.engines.hardware import list_cards, machine_limits
 from duologue.errors import StartFailed
 from duologue.gateway.workers.load_specs import copy_name, load_specs, voice_load_spec
 from duologue.models.placement import CPU, Card
+from duologue.tracing.spans import TraceSettings
 from duologue.values.requests import ModelPreset
 from duologue.wire.machines.join_protocol import MachineDevice
 from duologue.wire.worker_protocol import LoadSpec
@@ -66,6 +68,7 @@ def join(flags: JoinFlags, environ: Mapping[str, str], asides: TextIO) -> int:
     fingerprints = tuple(map(parse_fingerprint, flags.fingerprints))
     settings = load(flags.config, others, flags.settings)
     telemetry.set_up_logging(settings.log.level, settings.log.format)
+    tracing = _tracing(settings.tracing)
     cards = list_cards()
     specs = _specs(flags, settings, others, address, key, fingerprints, cards, asides)
     joins = [
@@ -82,7 +85,17 @@ def join(flags: JoinFlags, environ: Mapping[str, str], asides: TextIO) -> int:
         for spec in specs
     ]
     log_settings = f"{settings.log.level}:{settings.log.format}"
-    return anyio.run(keep, [JoinedProcess(one, log_settings) for one in joins])
+    return anyio.run(keep, [JoinedProcess(one, log_settings, tracing) for one in joins])
+
+
+def _tracing(settings: TracingSettings) -> TraceSettings | None:
+    """How the workers trace; None: not at all. Raises StartFailed where the extra is not installed."""
+    if not settings.enabled:
+        return None
+    from duologue.tracing.opentelemetry_export import check_installed
+
+    check_installed()
+    return TraceSettings(settings.endpoint, settings.ratio, settings.service_name)
 
 
 async def keep(processes: Sequence[JoinedProcess]) -> int:

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 
 import anyio
+import msgspec
 from anyio.abc import Process
 from msgspec import structs
 
@@ -21,6 +22,7 @@ from duologue.errors import StartFailed
 from duologue.gateway.workers.interpreter import environment
 from duologue.gateway.workers.process_facts import LogTail, out_of_memory_kills
 from duologue.supervisor.crash_loop import Cause, CrashLoop, Verdict
+from duologue.tracing.spans import TraceSettings
 from duologue.worker.joined.exit_codes import DISMISSED, LOAD_FAILED, NOT_LET_IN, RESTART
 from duologue.worker.joined.join_spec import JoinSpec
 
@@ -31,12 +33,17 @@ GRACE = 15.0
 
 
 class JoinedProcess:
-    """One worker. `log_settings`: level and format of its log."""
+    """One worker. `log_settings`: level and format of its log; `tracing`: how it traces, None: not at all."""
 
     def __init__(
-        self, spec: JoinSpec, log_settings: str, clock: Callable[[], float] = time.monotonic
+        self,
+        spec: JoinSpec,
+        log_settings: str,
+        tracing: TraceSettings | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.spec, self._log_settings, self._clock = spec, log_settings, clock
+        self._tracing = tracing
         self._crashes = CrashLoop(spec.load_spec.model or spec.load_spec.worker)
         self._retry_s = spec.retry_s
         self.pid = 0
@@ -87,7 +94,8 @@ class JoinedProcess:
                     start_new_session=True,
                     env=environment(python)
                     | spec.environment()
-                    | {"DUOLOGUE_WORKER_LOG": self._log_settings},
+                    | {"DUOLOGUE_WORKER_LOG": self._log_settings}
+                    | self._tracing_variables(),
                 )
             except OSError as error:
                 os.close(read_end)
@@ -105,6 +113,14 @@ class JoinedProcess:
                 with anyio.CancelScope(shield=True):
                     await _end(process, spec.drain_s + GRACE)
             return process.returncode, tail.last_line
+
+    def _tracing_variables(self) -> dict[str, str]:
+        """As those of a local worker. Its spans name the machine too: there may be workers of one name on several."""
+        if self._tracing is None:
+            return {}
+        worker = f"{self.spec.machine}/{self.spec.load_spec.worker}"
+        settings = structs.replace(self._tracing, process=worker)
+        return {"DUOLOGUE_WORKER_TRACING": msgspec.json.encode(settings).decode()}
 
     async def _watch(self, process: Process, read_end: int) -> None:
         """Return once the process has ended; hear meanwhile that it is ready."""
