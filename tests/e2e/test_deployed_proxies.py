@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,43 @@ def test_two_gateways_behind_it_are_one_and_either_may_go(
         # find the gateway gone fails, and none after it.
         statuses = [status(http) for _ in range(9)]
         assert statuses.count(200) >= (8 if name == "caddy" else 9), statuses
+
+
+@pytest.mark.parametrize(
+    "name", [INSTALLED[0], pytest.param(*INSTALLED[1].values, marks=[*INSTALLED[1].marks, pytest.mark.long])]
+)
+def test_a_worker_joins_through_it_under_a_path(
+    name: str, tmp_path: Path, serve: Callable[..., Server]
+) -> None:
+    (tmp_path / "key").write_text(KEY)
+    flags = ("--engine", "scripted", "--base-path", "/duologue", "--proxy", "127.0.0.1")
+    home = serve(*flags, "--key-file", str(tmp_path / "key"), DUOLOGUE_MACHINES__JOIN="true").ready()
+    port = free_port()
+    url, headers = f"http://127.0.0.1:{port}/duologue", {"Authorization": f"Bearer {KEY}"}
+    with (
+        running(PROXIES[name](tmp_path, port, [home.port, home.port], "/duologue")),
+        httpx.Client(base_url=url, headers=headers, timeout=LONG, trust_env=False) as http,
+    ):
+        home.until(lambda: answers(url))
+        key = http.post("/api/keys", json={"name": "attic", "role": "worker"}).json()["key"]
+        own = http.get("/workers").json()["workers"][0]["worker_id"]
+        http.post(f"/api/admin/workers/{own}/drain").raise_for_status()
+        with running(
+            [
+                *("env", f"DUOLOGUE_JOIN_KEY={key}", sys.executable, "-m", "duologue", "worker"),
+                *("--join", url, "--machine", "attic", "--engine", "scripted", "--data", str(tmp_path)),
+            ]
+        ):
+            home.until(lambda: worker(http) == ("ready", "joined"))
+            streams_at_once(http)
+        home.until(lambda: worker(http)[1] == "gone")
+
+
+def worker(http: httpx.Client) -> tuple[str, str]:
+    """The state and the reach of the worker that joins."""
+    machines = http.get("/api/machines").raise_for_status().json()["machines"]
+    rows = [row for machine in machines[1:] for row in machine["workers"]]
+    return (rows[0]["state"], rows[0]["reach"]) if rows else ("", "")
 
 
 def answers(url: str) -> bool:

@@ -17,7 +17,7 @@ NGINX, CADDY = DEPLOY / "nginx" / "duologue.conf", DEPLOY / "caddy" / "Caddyfile
 LONG = 60.0
 
 
-def nginx_for(folder: Path, port: int, gateways: list[int]) -> list[str]:
+def nginx_for(folder: Path, port: int, gateways: list[int], base_path: str = "") -> list[str]:
     """The command that starts nginx with our file, of which the addresses are changed and the certificate left out."""
     text = NGINX.read_text()
     for address, gateway in zip(("10.0.0.11:8006", "10.0.0.12:8006"), gateways, strict=True):
@@ -27,6 +27,7 @@ def nginx_for(folder: Path, port: int, gateways: list[int]) -> list[str]:
         "chat.example.org", "localhost"
     )
     text = re.sub(r"    ssl_certificate.*\n", "", text)
+    text = text.replace("location /", f"location {base_path}/")
     (folder / "duologue.conf").write_text(text)
     paths = " ".join(
         f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
@@ -39,12 +40,13 @@ def nginx_for(folder: Path, port: int, gateways: list[int]) -> list[str]:
     return ["nginx", "-e", "stderr", "-p", str(folder), "-c", str(folder / "nginx.conf")]
 
 
-def caddy_for(folder: Path, port: int, gateways: list[int]) -> list[str]:
+def caddy_for(folder: Path, port: int, gateways: list[int], base_path: str = "") -> list[str]:
     text = "{\n\tadmin off\n}\n" + CADDY.read_text()
     (folder / "Caddyfile").write_text(text)
     variables = {
         "DUOLOGUE_DOMAIN": f"http://127.0.0.1:{port}",
         "DUOLOGUE_GATEWAYS": " ".join(f"127.0.0.1:{gateway}" for gateway in gateways),
+        "DUOLOGUE_BASE_PATH": base_path,
         "HOME": str(folder),
     }
     command = ["caddy", "run", "--config", str(folder / "Caddyfile"), "--adapter", "caddyfile"]

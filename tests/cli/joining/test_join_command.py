@@ -16,6 +16,7 @@ from duologue.cli.joining.join_command import JoinFlags, as_offered, join
 from duologue.cli.joining.joined_process import JoinedProcess
 from duologue.errors import StartFailed
 from duologue.models.placement import Card
+from duologue.models.voice_packs import find_pack
 from duologue.values.requests import ModelPreset
 from duologue.wire.machines.model_offer import ModelOffer, OfferedAdapter, OfferedFile
 from duologue.wire.worker_protocol import LoadSpec
@@ -57,6 +58,18 @@ def test_every_worker_of_the_settings_joins_with_the_devices_of_the_machine(
 def test_workers_have_the_name_that_a_person_gives(started: list[JoinSpec], tmp_path: Path) -> None:
     run(structs.replace(FLAGS, name="left"), tmp_path, copies=2)
     assert [spec.load_spec.worker for spec in started] == ["left", "left.2"]
+
+
+def test_the_voice_is_that_of_the_pack_in_use_on_this_machine(
+    started: list[JoinSpec], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pack = find_pack("german")
+    monkeypatch.setattr(join_command, "chosen_pack", lambda data: pack if data == tmp_path else None)
+    run(structs.replace(FLAGS, voice=True), tmp_path, **{"voice.enabled": True})
+    [spec] = started
+    speaker = spec.load_spec.options["speaker"]
+    assert isinstance(speaker, dict)
+    assert pack.speaker.name in str(speaker)
 
 
 def test_the_key_may_be_in_the_environment(started: list[JoinSpec], tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from tests.support.joined_stand_in import JOIN, JoinedStandIn
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from duologue.wire import worker_protocol
-from duologue.wire.machines.join_protocol import GOING, SESSION_UNKNOWN, Refuse
+from duologue.wire.machines.join_protocol import ALREADY_JOINED, GOING, SESSION_UNKNOWN, Refuse
 
 pytestmark = pytest.mark.anyio
 
@@ -46,6 +46,32 @@ async def test_versions_are_agreed_on(oldest: int, newest: int, code: str):
         assert (reply.code if isinstance(reply, Refuse) else "") == code
         if not isinstance(reply, Refuse):
             assert reply.protocol == worker_protocol.PROTOCOL
+
+
+async def test_a_voice_is_refused_for_good_where_the_server_has_none():
+    server = JoinServer()
+    async with server.running():
+        voice = replace(JOIN, worker="voice", engine="voice", model="voice")
+        _, reply, _ = await JoinedStandIn(server.address, join=voice).open("live")
+        assert isinstance(reply, Refuse)
+        assert (reply.code, reply.retry_s) == ("no_voice", None)
+        assert "voice.enabled" in reply.message
+
+
+async def test_a_worker_that_comes_by_a_second_address_does_not_take_its_own_place():
+    server = JoinServer()
+    async with server.running():
+        worker = JoinedStandIn(server.address)
+        async with worker.joined():
+            await worker.ready()
+            await server.until(NAME, "ready")
+            worker.cut()
+            await server.until(NAME, "unreachable")
+            twice = replace(JOIN, session="another-session-of-it", joined=("g1",))
+            _, reply, _ = await JoinedStandIn(server.address, join=twice).open("live")
+            assert isinstance(reply, Refuse)
+            assert (reply.code, reply.retry_s) == (ALREADY_JOINED, 60.0)
+            assert server.state(NAME) == "unreachable"
 
 
 @pytest.mark.parametrize(

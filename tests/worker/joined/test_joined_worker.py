@@ -90,6 +90,7 @@ async def test_the_same_gateway_by_two_addresses_is_joined_once():
         await gateway.tell_gateways([gateway.address, gateway.address + "/again"])
         twice = await gateway.session(1)
         await twice.until(lambda session: session.gone)
+        assert twice.for_good
         await session.send(begin(1, "/say still here"))
         await session.until(lambda session: session.closed(1))
 

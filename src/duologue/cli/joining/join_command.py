@@ -27,6 +27,7 @@ from duologue.config.sections.tracing import TracingSettings
 from duologue.engines.hardware import list_cards, machine_limits
 from duologue.errors import StartFailed
 from duologue.gateway.workers.load_specs import copy_name, load_specs, voice_load_spec
+from duologue.models.installed_packs import chosen_pack
 from duologue.models.placement import CPU, Card
 from duologue.tracing.spans import TraceSettings
 from duologue.values.requests import ModelPreset
@@ -139,7 +140,7 @@ def _specs(
 ) -> list[LoadSpec]:
     """The load specs of this machine's workers. Raises Problem."""
     if flags.voice:
-        spec = voice_load_spec(settings)
+        spec = voice_load_spec(settings, chosen_pack(settings.data))
         if spec is None:
             raise StartFailed(
                 "This machine has no voice to serve: install it with pip install 'duologue[voice]'.",

@@ -28,7 +28,14 @@ from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.workers.worker_status import WorkerStatus
 from duologue.notifier import Notifier
 from duologue.values.events import Failed
-from duologue.wire.machines.join_protocol import SESSION_UNKNOWN, Join, JoinBulk, Refuse, Welcome
+from duologue.wire.machines.join_protocol import (
+    ALREADY_JOINED,
+    SESSION_UNKNOWN,
+    Join,
+    JoinBulk,
+    Refuse,
+    Welcome,
+)
 from duologue.wire.worker_protocol import LoadSpec
 
 log = logging.getLogger(__name__)
@@ -39,6 +46,7 @@ BUSY = Refuse("busy", "The server cannot let another worker join just now. It ma
 UNKNOWN = Refuse(
     SESSION_UNKNOWN, "The server does not know this session, or has ended it: begin a new one.", 0.0
 )
+TWICE = "The worker has joined this server by another address."
 VOICE = "voice"
 MOST_ACTS = 1000
 """Entries for the audit log that may wait for it."""
@@ -160,8 +168,12 @@ class JoinService:
         pool = self._voice if join.engine == VOICE else self._models
         if placed is None and pool is None:
             return Refuse("no_voice", NO_VOICE)
-        if self.table.find(join.session, user.id, user.key) is None and not self._joins.may(self._clock()):
-            return BUSY
+        if self.table.find(join.session, user.id, user.key) is None:
+            if self.gateway in join.joined:
+                # Behind a balancer or by a second name; a session of its own would take the place of the one that it has.
+                return Refuse(ALREADY_JOINED, TWICE, self._settings.lease_s)
+            if not self._joins.may(self._clock()):
+                return BUSY
         name = "" if placed is None else placed.status.worker
         admitted = self.table.admit(join, user.id, user.key, self._now(), name)
         if isinstance(admitted, Refuse):

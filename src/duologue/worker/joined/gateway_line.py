@@ -181,7 +181,8 @@ class GatewayLine:
                 if isinstance(answer, Refuse):
                     return answer
                 if (decision := self._unusable(answer, joined)) is not None:
-                    await socket.say_goodbye()
+                    # A second session beside the one that this gateway has is not to keep a name there.
+                    await socket.say_goodbye(for_good=isinstance(decision, Rest))
                     return decision
                 lease.deadline = math.inf
                 log.info("joined %s", self.address)
