@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
-from duologue.gateway.scheduling.queueing.slots import QueueEntry, lend
+from duologue.gateway.scheduling.queueing.slots import QueueEntry
 from duologue.gateway.scheduling.scheduler import Command, Granted, Scheduler
 from duologue.gateway.usage.key_limiter import KeyLimiter, LimitExceeded, LimitTime
 from duologue.values.usage.key_limits import AppliedLimits
@@ -147,11 +147,11 @@ class Simulation:
 
     def _occupy(self, load: float) -> None:
         """Slots in use since before: ours end as time goes by, those of others are in use all the time."""
+        workers = self.scheduler._workers.on(MODEL)
         for name in self._workers:
-            slots = self.scheduler._workers.slots_of(name)
-            for number in range(round(len(slots) * load)):
+            for number in range(round(self.scheduler.slots(name) * load)):
                 ticket = f"{name}/{number}"
-                lend(slots, [number], QueueEntry(ticket, MODEL, 1, "chat", (), 0.0), 0.0)
+                workers.lend(name, (number,), QueueEntry(ticket, MODEL, 1, "chat", (), 0.0), 0.0)
                 if self._random.random() < 1 / self._gateways:
                     rest = self._random.random() * self._models.seconds(self._tokens())
                     self._later(rest, partial(self._free, ticket, name, number))

@@ -44,7 +44,7 @@ def table(costs: Costs, users: Users, models: Models, sizes: tuple[int, ...], ev
     for workers in sizes:
         active = users_of(workers, users, models, LOAD)
         made = Simulation(workers, models, users, timed=timed).open(
-            rate_of(active, users, models), max(30, min(events, 200_000 // workers)), LOAD
+            rate_of(active, users, models), events, LOAD
         )
         waits = Simulation(workers, models, users, timed=timed).waiting()
         lines.append(

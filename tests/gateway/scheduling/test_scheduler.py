@@ -494,6 +494,22 @@ def test_a_worker_that_is_lost_frees_whom_it_was_kept_for_to_take_another():
     assert granted(queue.release(ticket, other, 0, 2.0)) == {"call": Granted("call", other, (0,))}
 
 
+def test_when_the_worker_that_is_kept_for_it_is_held_the_other_one_is_kept_at_once():
+    queue = up(slots=2)
+    queue.worker_ready("v", "m", 2, 0.0)
+    for ticket in "abc":
+        queue.request(ticket, "m", 1.0)
+    assert queue.occupied("v") == (True, False)
+    queue.request("call", "m", 2.0, need=EVERY_SLOT)
+    assert queue.entries()[0].kept == "w"
+    queue.worker_held("w", 3.0)
+    assert queue.entries()[0].kept == "v"
+    assert not granted(queue.request("chat", "m", 4.0))
+    queue.worker_resumed("w", 5.0)
+    assert granted(queue.release("a", "w", 0, 6.0)) == {"chat": Granted("chat", "w", (0,))}
+    assert granted(queue.release("b", "v", 0, 7.0)) == {"call": Granted("call", "v", (1, 0))}
+
+
 def test_who_waits_for_a_worker_that_drains_is_told_unless_another_has_the_model():
     queue = up()
     queue.request("a", "m", 0.0)

@@ -14,27 +14,25 @@ holds the beginning of the conversation is preferred.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from msgspec import Struct
 
 from duologue.gateway.scheduling.eta import Estimates, Estimator, Job
 from duologue.gateway.scheduling.queueing.fair_line import OVERTAKINGS
 from duologue.gateway.scheduling.queueing.model_queue import ModelQueue
+from duologue.gateway.scheduling.queueing.places import first_place, moved, places
 from duologue.gateway.scheduling.queueing.queue_commands import Command, Granted, Moved, Refused
+from duologue.gateway.scheduling.queueing.serving_workers import ServingWorkers
 from duologue.gateway.scheduling.queueing.slots import (
     EVERY_SLOT,
-    NEVER,
     Chain,
     QueueEntry,
     Slot,
     WorkerSlots,
-    best_slots,
-    lend,
     used_elsewhere,
 )
-from duologue.gateway.scheduling.queueing.wait_forecast import told, waits, waits_whole
-from duologue.gateway.scheduling.queueing.worker_table import MANY, WorkerTable, unloaded_message
+from duologue.gateway.scheduling.queueing.worker_table import WorkerTable, unloaded_message
 
 __all__ = [
     "EVERY_SLOT",
@@ -49,10 +47,6 @@ __all__ = [
     "Task",
     "unloaded_message",
 ]
-
-NEAR = 20
-"""Up to this position every step is told at once. Further back a request is told its place when it comes and whenever all places are
-(`places`): telling hundreds of waiting requests each step would delay those that are being answered."""
 
 NO_MODEL = (
     "No model is loaded. Load one on the models page, or restart the server; `duologue models list` shows the models that "
@@ -102,7 +96,7 @@ class Scheduler:
         self._forget(name, at)
         elsewhere = frozenset[int]() if before is None else before.elsewhere
         free = [Slot() for _ in range(slots)]
-        used_elsewhere(free, elsewhere, at)
+        used_elsewhere(free, range(slots), elsewhere, at)
         ready = WorkerSlots(model, "ready", free, since=at, expected=max(1, slots), elsewhere=elsewhere)
         self._workers.put(name, ready)
         return self._dispatch(model, at)
@@ -111,9 +105,10 @@ class Scheduler:
         """The worker cannot serve. Requests for a model that no other worker serves are refused."""
         self._forget(name, at)
         self._workers.put(name, WorkerSlots(model, "failed", [], detail))
+        unserved = {model for model in self._queues if self._workers.refusal("", model) is not None}
         refusals: list[Command] = []
-        for entry in list(self._waiting.values()):
-            if (refusal := self._workers.refusal(entry.ticket, entry.model)) is not None:
+        for entry in list(self._waiting.values()) if unserved else ():
+            if entry.model in unserved and (refusal := self._workers.refusal(entry.ticket, entry.model)):
                 self._remove(entry)
                 refusals.append(refusal)
         return refusals + self._dispatch(model, at)
@@ -123,7 +118,7 @@ class Scheduler:
         if (worker := self._workers.find(name)) is None:
             return []
         if worker.state == "ready":
-            worker.state = "held"
+            self._workers.set_state(name, "held", worker.detail)
         return self._dispatch(worker.model, at)
 
     def worker_resumed(self, name: str, at: float) -> list[Command]:
@@ -131,7 +126,7 @@ class Scheduler:
         if (worker := self._workers.find(name)) is None:
             return []
         if worker.state in ("held", "draining"):
-            worker.state, worker.detail = "ready", ""
+            self._workers.set_state(name, "ready")
         return self._dispatch(worker.model, at)
 
     def slots_elsewhere(self, name: str, slots: Sequence[int], at: float) -> list[Command]:
@@ -139,8 +134,7 @@ class Scheduler:
         numbers = frozenset(slots)
         if (worker := self._workers.find(name)) is None or worker.elsewhere == numbers:
             return []
-        worker.elsewhere = numbers
-        used_elsewhere(worker.slots, numbers, at)
+        self._workers.on(worker.model).use_elsewhere(name, numbers, at)
         return self._dispatch(worker.model, at)
 
     def worker_draining(self, name: str, at: float, message: str = "", detail: str = "") -> list[Command]:
@@ -150,7 +144,7 @@ class Scheduler:
             return []
         if worker.state not in ("ready", "held"):
             return self._dispatch(worker.model, at)
-        worker.state, worker.detail = "draining", detail
+        self._workers.set_state(name, "draining", detail)
         return self._refused_by_unloading(worker.model, message) + self._dispatch(worker.model, at)
 
     def worker_removed(
@@ -164,7 +158,7 @@ class Scheduler:
         commands = self._refused_by_unloading(removed.model, message, code) + self._dispatch(
             removed.model, at
         )
-        if not self._queues.get(removed.model) and not self._workers.of(removed.model):
+        if not self._queues.get(removed.model) and not self._workers.on(removed.model):
             self._queues.pop(removed.model, None)
         return commands
 
@@ -179,6 +173,8 @@ class Scheduler:
 
     def _refused_by_unloading(self, model: str, message: str, code: str = "model_unloaded") -> list[Command]:
         refusals: list[Command] = []
+        if self._workers.on(model).serving:
+            return refusals
         for entry in [entry for entry in self._waiting.values() if entry.model == model]:
             if (refusal := self._workers.refusal(entry.ticket, entry.model)) is None:
                 continue
@@ -235,7 +231,7 @@ class Scheduler:
         queue.line_of(entry).add(entry)
         commands = self._dispatch(model, at)
         if not entry.begun and not entry.reported and ticket in self._waiting:
-            commands.append(self._first_place(entry, queue, at))
+            commands.append(first_place(entry, queue, self._workers, at, self.estimator))
         return commands
 
     def cancel(self, ticket: str, at: float) -> list[Command]:
@@ -252,8 +248,7 @@ class Scheduler:
             return []
         model = slot.job.model
         self._settle(model, slot, at)
-        # The next line of a batch has another prompt: its slot is taken before one that holds somebody's conversation.
-        slot.ticket, slot.used = None, NEVER if slot.behind else at
+        self._workers.take_back(worker, number, at)
         # A call that took the worker whole is one piece of work, and is counted with its last slot.
         if not slot.whole or all(other.ticket != ticket for other in self._workers.slots_of(worker)):
             self.estimator.observe(slot.job, at - slot.since)
@@ -289,12 +284,19 @@ class Scheduler:
     def place(self, ticket: str, at: float) -> Moved | None:
         """The position of a ticket; None if it is not waiting."""
         entry = self._waiting.get(ticket)
-        places = () if entry is None else self._places(entry.model, at)
-        return next((moved for moved in places if moved.ticket == ticket), None)
+        if entry is None:
+            return None
+        every = places(self._queues[entry.model], self._workers, entry.model, at, self.estimator)
+        return next((moved for other, moved in every if other is entry), None)
 
     def places(self, at: float, by: Estimates | None = None) -> list[Moved]:
         """The positions of all waiting tickets, in order; `by` other estimates than the scheduler's own, for comparisons."""
-        return [moved for model in self._queues for moved in self._places(model, at, by=by)]
+        by = by or self.estimator
+        return [
+            moved
+            for model, queue in self._queues.items()
+            for _, moved in places(queue, self._workers, model, at, by)
+        ]
 
     def entries(self) -> list[QueueEntry]:
         """The waiting requests, in the order of the queue; not those that run already and wait for further slots."""
@@ -358,62 +360,76 @@ class Scheduler:
         """Grant what can be granted of a model, in order, and report changed positions."""
         if not (queue := self._queues.get(model)):
             return []
-        commands: list[Command] = []
-        kept: set[str] = set()
-        for entry in list(queue.kept):
-            if (granted := self._grant(entry, queue, at, kept)) is not None:
-                commands.append(granted)
-            elif not self._keep(entry, at, kept):
-                return commands + self._told(model, at)
-        while (next_entry := self._next(queue, model)) is not None:
-            if (granted := self._grant(next_entry, queue, at, kept)) is not None:
+        workers = self._workers.on(model)
+        commands, others = self._serve_kept(queue, workers, at)
+        while others and (entry := self._next(queue, workers)) is not None:
+            if (granted := self._grant(entry, queue, workers, workers.kept, at)) is not None:
                 commands.append(granted)
                 continue
-            if not next_entry.whole:
+            if not entry.whole:
                 break
-            queue.keep(next_entry)
-            if not self._keep(next_entry, at, kept):
+            queue.keep(entry)
+            if not (name := self._kept_for(entry, workers, workers.kept, at)):
+                queue.settled = None
                 break
-        return commands + self._told(model, at)
+            workers.keep(workers.kept | {name})
+        return commands + moved(queue, self._workers, model, at, self.estimator)
 
-    def _next(self, queue: ModelQueue, model: str) -> QueueEntry | None:
+    def _next(self, queue: ModelQueue, workers: ServingWorkers) -> QueueEntry | None:
         """The request whose turn it is; None if none may have a slot."""
-        slots = self._workers.slots_for(model)
-        if len(slots) == 1 and (due := queue.ordinary.due()) is not None:
+        if workers.slots == 1 and (due := queue.ordinary.due()) is not None:
             return due
         # The replies of calls never take all of a model's slots if it has several.
-        held = sum(slot.ticket is not None and slot.ahead for slot in slots)
-        if held < max(1, len(slots) // 2) and (ahead := queue.ahead.first()) is not None:
+        if workers.ahead < max(1, workers.slots // 2) and (ahead := queue.ahead.first()) is not None:
             return ahead
         if (ordinary := queue.ordinary.first()) is not None:
             return ordinary
         # Of several slots one stays free for the next request of somebody else.
-        free = sum(slot.free for slot in slots)
-        return None if queue.wanted or free <= (len(slots) > 1) else queue.behind.first()
+        return None if queue.wanted or workers.free <= (workers.slots > 1) else queue.behind.first()
 
-    def _keep(self, entry: QueueEntry, at: float, kept: set[str]) -> bool:
-        """Keep a worker for a request that needs a whole one, the same until it has it: otherwise those behind would fill each worker
-        again before it is empty. False: there is none left to keep."""
-        free = [name for name, _ in self._workers.ready(entry.model) if name not in kept]
-        if entry.kept not in free:
-            last = {name: self._workers.until_free(name, at, self.estimator) for name in free}
-            entry.kept = min(free, key=lambda name: max(last[name], default=0.0), default="")
-        if entry.kept:
-            kept.add(entry.kept)
-        return bool(entry.kept)
+    def _serve_kept(
+        self, queue: ModelQueue, workers: ServingWorkers, at: float
+    ) -> tuple[list[Command], bool]:
+        """Grant what the requests that a worker is kept for can have, and keep one for each of the rest. False: there was none left to keep, and nobody
+        behind gets anything."""
+        commands: list[Command] = []
+        if queue.settled is workers.version and not workers.empty:
+            return commands, True
+        kept: set[str] = set()
+        for entry in list(queue.kept):
+            if (granted := self._grant(entry, queue, workers, kept, at)) is not None:
+                commands.append(granted)
+            elif name := self._kept_for(entry, workers, kept, at):
+                kept.add(name)
+            else:
+                queue.settled = None
+                return commands, False
+        workers.keep(kept)
+        queue.settled = workers.version
+        return commands, True
 
-    def _grant(self, entry: QueueEntry, queue: ModelQueue, at: float, kept: set[str]) -> Granted | None:
-        ready = self._workers.ready(entry.model)
-        if (choice := best_slots(ready, entry, kept)) is None:
+    def _kept_for(self, entry: QueueEntry, workers: ServingWorkers, kept: Set[str], at: float) -> str:
+        """The worker that is kept for a request that needs a whole one, the same until it has it: otherwise those behind would fill each worker
+        again before it is empty. Empty: there is none left to keep."""
+        own = workers.workers.get(entry.kept)
+        if own is None or own.state != "ready" or entry.kept in kept:
+            free = [name for name, _ in workers.ready() if name not in kept]
+            entry.kept = self._workers.soonest_empty(entry.model, free, at, self.estimator)
+        return entry.kept
+
+    def _grant(
+        self, entry: QueueEntry, queue: ModelQueue, workers: ServingWorkers, kept: Set[str], at: float
+    ) -> Granted | None:
+        if (choice := workers.best(entry, kept)) is None:
             return None
         name, numbers = choice
-        lend(self._workers.slots_of(name), numbers, entry, at)
+        workers.lend(name, numbers, entry, at)
         queue.line_of(entry).take(entry, len(numbers))
-        if entry.ahead and sum(len(worker.slots) for _, worker in ready) == 1:
+        if entry.ahead and workers.slots == 1:
             queue.ordinary.overtake()
         entry.begun = True
         if entry.left <= 0:
-            if entry in queue.kept:
+            if entry.whole and entry in queue.kept:
                 queue.kept.remove(entry)
             del self._waiting[entry.ticket]
             self._behind -= entry.behind
@@ -429,60 +445,10 @@ class Scheduler:
         if (queue := self._queues.get(model)) is not None:
             queue.line(ahead=slot.ahead, behind=slot.behind).settle(slot.share, slot.cost, at - slot.since)
 
-    # ---- places and waits
-
-    def _told(self, model: str, at: float) -> list[Command]:
-        """The places near the head that have changed. Where a model has many slots they change all the time, and soon come to nothing: the
-        next `places` tells them."""
-        if len(self._workers.slots_for(model)) > MANY:
-            return []
-        changed: list[Command] = []
-        for moved in self._places(model, at, NEAR):
-            entry = self._waiting[moved.ticket]
-            if entry.reported != moved.position:
-                entry.reported = moved.position
-                changed.append(moved)
-        return changed
-
-    def _first_place(self, entry: QueueEntry, queue: ModelQueue, at: float) -> Moved:
-        """The place of a request that has just come, far back: counted and estimated without walking the line."""
-        count, seconds = queue.before(entry)
-        length = self._length(queue, entry)
-        mean, slots = self._workers.mean_until_free(entry.model, at, self.estimator)
-        wait = mean + seconds / slots
-        entry.reported = min(count + 1, length)
-        return Moved(entry.ticket, entry.reported, told(wait), length)
-
-    def _places(
-        self, model: str, at: float, most: int | None = None, by: Estimates | None = None
-    ) -> Iterator[Moved]:
-        queue = self._queues[model]
-        line = list(queue.in_order(most))
-        if not line:
-            return
-        position, seen = 0, set[str]()
-        for entry, wait in zip(line, self._waits(model, line, at, by or self.estimator), strict=True):
-            if entry.begun or entry.ticket in seen:
-                continue
-            seen.add(entry.ticket)
-            position += 1
-            yield Moved(entry.ticket, position, told(wait), self._length(queue, entry))
-
-    @staticmethod
-    def _length(queue: ModelQueue, entry: QueueEntry) -> int:
-        others = len(queue.kept) + len(queue.ahead) + len(queue.ordinary)
-        return others + len(queue.behind) if entry.behind else others
-
-    def _waits(self, model: str, line: Sequence[QueueEntry], at: float, by: Estimates) -> list[float]:
-        """How long each of a model's waiting requests still waits."""
-        durations = [by.expected(entry.job) for entry in line]
-        if not any(entry.whole for entry in line):
-            return waits(self._workers.until_slots(model, at, by), durations)
-        workers = self._workers.until_workers(model, at, by)
-        return waits_whole(workers, durations, [entry.whole for entry in line])
+    # ---- waits
 
     def _next_free(self, at: float) -> float | None:
         """Seconds until a place in the queue is likely to be free: until any model that is waited for has a slot."""
         models = [model for model, queue in self._queues.items() if queue]
-        soonest = (self._workers.until_slots(model, at, self.estimator) for model in models)
-        return min((seconds for slots in soonest for seconds in slots), default=None)
+        soonest = (self._workers.soonest_free(model, at, self.estimator) for model in models)
+        return min((seconds for seconds in soonest if seconds is not None), default=None)

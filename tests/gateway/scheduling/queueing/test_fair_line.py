@@ -1,11 +1,15 @@
 """A line that keys share: who is next, and that nobody is overtaken without a bound."""
 
+import random
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from duologue.gateway.scheduling.queueing.fair_line import FairLine
+from duologue.gateway.scheduling.queueing import fair_line
+from duologue.gateway.scheduling.queueing.fair_line import LEAST_COST, FairLine
 from duologue.gateway.scheduling.queueing.slots import EVERY_SLOT, QueueEntry
 
 
@@ -290,3 +294,127 @@ class Overtaken(RuleBasedStateMachine):
 
 TestOvertaken = Overtaken.TestCase
 TestOvertaken.settings = settings(max_examples=200, stateful_step_count=60)
+
+
+class PlainLine(FairLine):
+    """Looks at every share each time."""
+
+    def in_order(self, most: int | None = None) -> Iterator[QueueEntry]:
+        due = self.due()
+        line = [
+            (
+                share.passed if due is None or share.first is not due else float("-inf"),
+                share.first.number,
+                share,
+                [entry for entry in share.entries.values() for _ in range(1 if entry.whole else entry.left)],
+            )
+            for share in self._firsts.values()
+        ]
+        left = sum(len(units) for *_, units in line) if most is None else most
+        while line and left > 0:
+            passed, number, share, units = min(line, key=lambda item: item[:2])
+            line.remove((passed, number, share, units))
+            yield units[0]
+            left -= 1
+            if units[1:]:
+                passed = max(passed, share.passed) + max(LEAST_COST, units[0].cost) / share.weight
+                line.append((passed, units[1].number, share, units[1:]))
+
+    def _forget_shares(self) -> None:
+        if len(self._shares) < 64 + 2 * len(self._firsts):
+            return
+        every = len(self._shares) >= fair_line.MOST_SHARES
+        for share in list(self._shares.values()):
+            if not share.entries and share.running <= 0 and (every or share.passed <= self._now):
+                del self._shares[share.name]
+
+
+@pytest.mark.parametrize("overtakings", [2, 64])
+@pytest.mark.parametrize(("keys", "most"), [(5, 4096), (300, 4096), (300, 90)])
+def test_the_order_and_what_is_remembered_are_those_of_a_line_that_looks_at_everything(
+    monkeypatch, overtakings, keys, most
+):
+    monkeypatch.setattr(fair_line, "MOST_SHARES", most)
+    chance = random.Random(keys + most)
+    lines = FairLine(overtakings), PlainLine(overtakings)
+    waiting: dict[str, tuple[QueueEntry, ...]] = {}
+    running: list[QueueEntry] = []
+    forgotten = 0
+    for number in range(1200):
+        share = f"k{chance.randrange(keys)}"
+        match chance.choices(("come", "serve", "leave", "end", "elsewhere"), (5, 4, 1, 4, 1))[0]:
+            case "come":
+                before = len(lines[0]._shares)
+                left, cost, weight = (
+                    chance.choice((1, 1, 3)),
+                    chance.choice((0.0, 1.0, 7.0)),
+                    chance.choice((0.5, 1.0)),
+                )
+                waiting[f"q{number}"] = tuple(
+                    QueueEntry(
+                        f"q{number}",
+                        "m",
+                        left,
+                        "chat",
+                        (),
+                        0.0,
+                        share=share,
+                        weight=weight,
+                        number=number,
+                        left=left,
+                        cost=cost,
+                    )
+                    for _ in lines
+                )
+                for line, entry in zip(lines, waiting[f"q{number}"], strict=True):
+                    line.add(entry)
+                forgotten += len(lines[0]._shares) < before
+            case "serve" if waiting:
+                first = lines[0].first()
+                assert first is not None
+                entries = waiting[first.ticket]
+                assert lines[1].first() is entries[1]
+                for line, entry in zip(lines, entries, strict=True):
+                    line.take(entry)
+                running.append(first)
+                if not first.left:
+                    del waiting[first.ticket]
+            case "leave" if waiting:
+                for line, entry in zip(lines, waiting.pop(chance.choice(list(waiting))), strict=True):
+                    line.remove(entry)
+            case "end" if running:
+                entry = running.pop(chance.randrange(len(running)))
+                seconds = chance.choice((0.0, 2.0, 30.0))
+                for line in lines:
+                    line.settle(entry.share, entry.cost, seconds)
+            case "elsewhere":
+                for line in lines:
+                    line.served_elsewhere(share, 3.0)
+        ours, plain = ([entry.ticket for entry in line.in_order(20)] for line in lines)
+        assert ours == plain
+        assert lines[0]._shares.keys() == lines[1]._shares.keys()
+    ours, plain = ([entry.ticket for entry in line.in_order()] for line in lines)
+    assert ours == plain
+    assert forgotten or keys < 64
+
+
+def test_of_very_many_keys_some_are_looked_at_to_say_how_many_come_before():
+    lined = Lined()
+    for number in range(4000):
+        lined.add(f"k{number}")
+    entry = lined.add("k7")
+    count, seconds = lined.line.before(entry)
+    assert abs(count - 4000) <= 200
+    assert seconds == pytest.approx(count, rel=0.01)
+    assert lined.line.work == pytest.approx(4001, rel=0.05)
+    assert len(lined.line._some_shares()) < 600
+
+
+def test_the_books_of_a_line_do_not_grow_with_what_it_has_served():
+    lined = Lined()
+    lined.add("waiting", cost=1000.0)
+    lined.line.take(lined.add("runs"))
+    for number in range(3000):
+        lined.add(f"k{number % 70}", cost=0.001)
+        lined.serve()
+    assert len(lined.line._heap) + len(lined.line._idle) < 600

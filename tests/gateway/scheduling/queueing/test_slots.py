@@ -1,31 +1,22 @@
 from duologue.gateway.scheduling.eta import Job
-from duologue.gateway.scheduling.queueing.slots import (
-    EVERY_SLOT,
-    QueueEntry,
-    Slot,
-    WorkerSlots,
-    best_slots,
-    lend,
-)
+from duologue.gateway.scheduling.queueing.slots import QueueEntry, Slot, cache_score, lend, used_elsewhere
 
 
-def entry(*chain: bytes, need: int = 1) -> QueueEntry:
-    return QueueEntry("q", "m", need, "chat", chain, 0.0, job=Job("m", prompt=100.0))
+def entry(*chain: bytes, opening: bytes = b"") -> QueueEntry:
+    return QueueEntry("q", "m", 1, "chat", chain, 0.0, opening=opening, job=Job("m", prompt=100.0))
 
 
-def test_the_slot_whose_cache_holds_most_of_the_conversation_is_taken():
-    cold, warm = Slot(), Slot(chain=(b"1", b"2"), used=5.0)
-    workers = [("w", WorkerSlots("m", "ready", [cold])), ("v", WorkerSlots("m", "ready", [warm]))]
-    assert best_slots(workers, entry(b"1", b"2", b"3"), set()) == ("v", (0,))
-    assert best_slots(workers, entry(b"9"), set()) == ("w", (0,)), "the longest unused for another one"
-    assert best_slots(workers, entry(b"1", b"2", b"3"), {"v"}) == ("w", (0,))
+def test_a_cache_serves_a_request_by_the_messages_that_they_have_in_common():
+    slot = Slot(chain=(b"1", b"2", b"3"))
+    assert cache_score(slot, entry(b"1", b"2", b"9")) == 2
+    assert cache_score(slot, entry(b"1", b"9")) == 0, "no more than half of what it holds"
+    assert cache_score(slot, entry(b"9")) == 0
 
 
-def test_a_whole_worker_is_taken_only_when_all_of_it_is_free():
-    worker = WorkerSlots("m", "ready", [Slot(), Slot(ticket="other")])
-    assert best_slots([("w", worker)], entry(need=EVERY_SLOT), set()) is None
-    worker.slots[1].ticket = None
-    assert best_slots([("w", worker)], entry(need=EVERY_SLOT), set()) == ("w", (0, 1))
+def test_an_equal_opening_serves_where_the_cache_holds_no_messages():
+    assert cache_score(Slot(opening=b"tools"), entry(b"1", opening=b"tools")) == 0.5
+    assert cache_score(Slot(opening=b"tools", chain=(b"9",)), entry(b"1", opening=b"tools")) == 0
+    assert cache_score(Slot(), entry(b"1")) == 0
 
 
 def test_what_is_in_the_cache_need_not_be_read():
@@ -33,3 +24,14 @@ def test_what_is_in_the_cache_need_not_be_read():
     lend(slots, [0], entry(b"1", b"2", b"3", b"4"), 7.0)
     assert slots[0].job.prompt == 25.0
     assert (slots[0].ticket, slots[0].since, slots[0].progress.since) == ("q", 7.0, 7.0)
+
+
+def test_work_for_another_gateway_overwrites_the_cache():
+    slots = [Slot(chain=(b"1",), opening=b"tools"), Slot(chain=(b"2",))]
+    used_elsewhere(slots, [0], {0}, 3.0)
+    assert [slot.free for slot in slots] == [False, True]
+    used_elsewhere(slots, [0], {0}, 4.0)
+    assert slots[0].elsewhere == 3.0, "since it began"
+    used_elsewhere(slots, [0], set(), 5.0)
+    assert slots[0].free
+    assert not cache_score(slots[0], entry(b"1", opening=b"tools"))

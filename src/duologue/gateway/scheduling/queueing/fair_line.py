@@ -15,7 +15,7 @@ however many new shares come.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from heapq import heapify, heappop, heappush, heapreplace
 
 from duologue.gateway.scheduling.queueing.slots import QueueEntry
@@ -27,6 +27,8 @@ LEAST_COST = 0.001
 """Slot-seconds of a request that takes next to none: even those are counted."""
 MOST_SHARES = 4096
 """Shares that are remembered although nothing of them waits."""
+MOST_COUNTED = 256
+"""Shares that are looked at where it is estimated how many requests come before one."""
 
 
 class Share:
@@ -48,6 +50,11 @@ class Share:
     def first(self) -> QueueEntry:
         return next(iter(self.entries.values()))
 
+    @property
+    def idle(self) -> bool:
+        """Whether nothing of it waits or runs."""
+        return not self.entries and self.running <= 0
+
 
 class FairLine:
     """The waiting requests of one model and one class. A request for several slots counts once for each of them."""
@@ -62,6 +69,9 @@ class FairLine:
         self._running = 0
         self._now = 0.0
         self._count = 0
+        self._units = 0
+        self._idle: list[tuple[float, str]] = []
+        """The shares of which nothing waits or runs, by their virtual time; what is not so any more is passed over."""
         self.charged: dict[str, float] | None = None
         """Slot-seconds by share since somebody last took them from here to tell the other gateways; None while there are none."""
 
@@ -84,8 +94,7 @@ class FairLine:
             share.since = self._given
             self._firsts[share.name] = share
         share.entries[entry.ticket] = entry
-        share.units += entry.left
-        share.work += entry.left * entry.cost
+        self._wait(share, entry, entry.left)
         self._count += 1
         if len(share.entries) == 1:
             self._push(share)
@@ -95,11 +104,12 @@ class FairLine:
         share = self._shares[entry.share]
         was_first = share.first is entry
         self._drop(share, entry)
-        share.units -= entry.left
-        share.work -= entry.left * entry.cost
+        self._wait(share, entry, -entry.left)
         if was_first and share.entries:
             share.since = self._given
             self._firsts.move_to_end(share.name)
+            self._push(share)
+        elif not share.entries:
             self._push(share)
 
     def first(self) -> QueueEntry | None:
@@ -131,8 +141,7 @@ class FairLine:
         share.passed += slots * max(LEAST_COST, entry.cost) / share.weight
         self._note(share.name, slots * max(LEAST_COST, entry.cost))
         if waits:
-            share.units -= units
-            share.work -= units * entry.cost
+            self._wait(share, entry, -units)
         entry.left -= units
         if waits and entry.left <= 0:
             self._drop(share, entry)
@@ -149,12 +158,12 @@ class FairLine:
             return
         share.running -= 1
         share.passed += (max(LEAST_COST, seconds) - max(LEAST_COST, expected)) / share.weight
-        if share.entries:
-            self._push(share)
+        self._push(share)
         if not self._firsts and self._running <= 0:
             # Nothing waits and nothing runs: whatever was owed before counts no more.
             self._shares.clear()
             self._heap.clear()
+            self._idle.clear()
             self._now = 0.0
 
     def served_elsewhere(self, share_name: str, seconds: float) -> None:
@@ -168,8 +177,7 @@ class FairLine:
             self._forget_shares()
             share = self._shares[share_name] = Share(share_name)
         share.passed = max(share.passed, self._now) + seconds / share.weight
-        if share.entries:
-            self._push(share)
+        self._push(share)
 
     def _note(self, share_name: str, seconds: float) -> None:
         if self.charged is not None and (share_name in self.charged or len(self.charged) < MOST_SHARES):
@@ -182,62 +190,82 @@ class FairLine:
     def in_order(self, most: int | None = None) -> Iterator[QueueEntry]:
         """The requests in the order in which they would get slots if nothing else came: once for each slot that they wait for. At most
         so many."""
-        left = self._total() if most is None else most
-        due = self.due()
-        line = [
-            (
-                share.passed if due is None or share.first is not due else float("-inf"),
-                share.first.number,
-                share,
-            )
-            for share in self._firsts.values()
-        ]
-        if len(line) == 1:
-            yield from _units(line[0][2], left)
-            return
-        heapify(line)
-        begun: dict[str, tuple[QueueEntry, Iterator[QueueEntry]]] = {}
+        left = self._units if most is None else most
+        line: list[tuple[float, int, Share, QueueEntry, Iterator[QueueEntry]]] = []
         """Of the shares that were reached, the next request and those after it."""
-        while line and left > 0:
-            passed, _, share = line[0]
-            if share.name in begun:
-                entry, rest = begun[share.name]
-            else:
-                rest = _units(share, left)
-                entry = next(rest)
+        shares = self._ascending()
+        reached = next(shares, None)
+        while left > 0:
+            if reached is not None and (not line or reached[:2] < line[0][:2]):
+                units = _units(reached[2], left)
+                heappush(line, (*reached, next(units), units))
+                reached = next(shares, None)
+                continue
+            if not line:
+                return
+            passed, _, share, entry, units = line[0]
             yield entry
             left -= 1
-            if (following := next(rest, None)) is None:
+            if (following := next(units, None)) is None:
                 heappop(line)
                 continue
-            begun[share.name] = following, rest
             passed = max(passed, share.passed) + max(LEAST_COST, entry.cost) / share.weight
-            heapreplace(line, (passed, following.number, share))
+            heapreplace(line, (passed, following.number, share, following, units))
+
+    def _ascending(self) -> Iterator[tuple[float, int, Share]]:
+        """The shares that wait, the next one first, with their virtual times and the numbers of their first requests. As long as few of them are asked
+        for, it costs little, however many there are."""
+        due = self.due()
+        overdue = None if due is None else self._shares[due.share]
+        if due is not None and overdue is not None:
+            yield float("-inf"), due.number, overdue
+        front = [(self._heap[0], 0)] if self._heap else []
+        while front:
+            (passed, number, stamp, share), place = heappop(front)
+            for child in range(2 * place + 1, min(2 * place + 3, len(self._heap))):
+                heappush(front, (self._heap[child], child))
+            if stamp == share.stamp and share.entries and share is not overdue:
+                yield passed, number, share
 
     def before(self, entry: QueueEntry) -> tuple[int, float]:
-        """About how many slots are given before the last request of its share gets one, and for how many seconds each: without walking the line."""
+        """About how many slots are given before the last request of its share gets one, and for how many seconds each: without walking the line. Of many
+        shares some are taken for all."""
         own = self._shares[entry.share]
         # What its share has before it, and what the others get until the share has had that.
         seconds = own.work - entry.left * entry.cost
         count = own.units - entry.left
         until = own.passed + seconds / own.weight
-        for share in self._firsts.values():
+        others = self._some_shares()
+        units, work = 0, 0.0
+        for share in others:
             if share is own or share.passed > until:
                 continue
             fair = (until - share.passed) * share.weight
             mean = share.work / share.units if share.units else 0.0
             part = min(share.work, fair + mean)
-            count += share.units if mean <= 0 else min(share.units, int(part / mean + 0.001))
-            seconds += part
-        return count, seconds
+            units += share.units if mean <= 0 else min(share.units, int(part / mean + 0.001))
+            work += part
+        of = max(1, len(self._firsts)) / max(1, len(others))
+        return count + round(units * of), seconds + work * of
+
+    def _some_shares(self) -> Collection[Share]:
+        """The shares that wait; of many, some."""
+        if len(self._firsts) <= MOST_COUNTED:
+            return self._firsts.values()
+        every = self._heap[:: max(1, len(self._heap) // MOST_COUNTED)]
+        return [share for _, _, stamp, share in every if stamp == share.stamp and share.entries]
 
     @property
     def work(self) -> float:
         """The slot-seconds that all of it is expected to take."""
-        return sum(share.work for share in self._firsts.values())
+        shares = self._some_shares()
+        return sum(share.work for share in shares) * max(1, len(self._firsts)) / max(1, len(shares))
 
-    def _total(self) -> int:
-        return sum(share.units for share in self._firsts.values())
+    def _wait(self, share: Share, entry: QueueEntry, units: int) -> None:
+        """So many more slots are waited for."""
+        share.units += units
+        share.work += units * entry.cost
+        self._units += units
 
     def _drop(self, share: Share, entry: QueueEntry) -> None:
         del share.entries[entry.ticket]
@@ -246,21 +274,29 @@ class FairLine:
             del self._firsts[share.name]
 
     def _push(self, share: Share) -> None:
+        """The share has another virtual time or another first request, or none."""
         share.stamp += 1
         if share.entries:
             heappush(self._heap, (share.passed, share.first.number, share.stamp, share))
+        elif share.running <= 0:
+            heappush(self._idle, (share.passed, share.name))
         if len(self._heap) > 64 + 4 * len(self._firsts):
             self._heap = [item for item in self._heap if item[2] == item[3].stamp and item[3].entries]
             heapify(self._heap)
+        if len(self._idle) > 64 + 2 * len(self._shares):
+            self._idle = [(share.passed, share.name) for share in self._shares.values() if share.idle]
+            heapify(self._idle)
 
     def _forget_shares(self) -> None:
         """Forget shares that would begin at the line's virtual time anyway; when there are too many, all that are idle."""
         if len(self._shares) < 64 + 2 * len(self._firsts):
             return
         every = len(self._shares) >= MOST_SHARES
-        for share in list(self._shares.values()):
-            if not share.entries and share.running <= 0 and (every or share.passed <= self._now):
-                del self._shares[share.name]
+        while self._idle and (every or self._idle[0][0] <= self._now):
+            passed, name = heappop(self._idle)
+            share = self._shares.get(name)
+            if share is not None and share.idle and share.passed == passed:
+                del self._shares[name]
 
 
 def _units(share: Share, most: int) -> Iterator[QueueEntry]:

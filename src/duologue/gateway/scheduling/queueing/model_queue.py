@@ -14,10 +14,12 @@ from duologue.gateway.scheduling.queueing.slots import QueueEntry
 
 
 class ModelQueue:
-    """What waits for one model. `kept`: the requests for which a worker is kept."""
+    """What waits for one model. `kept`: the requests for which a worker is kept; `settled`: the version of the model's workers with which each of
+    them last had one, None if they must be looked at again."""
 
     def __init__(self, overtakings: int = OVERTAKINGS) -> None:
         self.kept: list[QueueEntry] = []
+        self.settled: object = None
         self.ahead, self.ordinary, self.behind = (FairLine(overtakings) for _ in range(3))
 
     def __bool__(self) -> bool:
@@ -46,6 +48,7 @@ class ModelQueue:
         """The request waits no longer."""
         if entry in self.kept:
             self.kept.remove(entry)
+            self.settled = None
         else:
             self.line_of(entry).remove(entry)
 

@@ -1,4 +1,4 @@
-"""The slots of workers, and which of them serves a request best. Used by the scheduler alone."""
+"""The slots of workers, and how well each serves a request. Used by the scheduler alone."""
 
 from __future__ import annotations
 
@@ -57,6 +57,11 @@ class WorkerSlots(Struct):
     expected: int = 1
     elsewhere: frozenset[int] = frozenset()
     """The slots that work for other gateways, as last told: of a worker that joins in the midst of such work this is heard before it is ready."""
+    order: int = 0
+    """Grows with each worker that comes: of two that serve a request equally well the one that came first is taken."""
+    free: int = 0
+    """How many of its slots are free, and how many have the replies of calls: counted by `ServingWorkers`."""
+    ahead: int = 0
 
 
 class QueueEntry(Struct):
@@ -110,33 +115,10 @@ def cache_score(slot: Slot, entry: QueueEntry) -> float:
     return reusable_messages(slot.chain, entry.chain) or (0.5 if same_opening else 0)
 
 
-def best_slots(
-    workers: Iterable[tuple[str, WorkerSlots]], entry: QueueEntry, kept: Set[str]
-) -> tuple[str, tuple[int, ...]] | None:
-    """The worker and its slot, or for a request that needs a whole worker its slots, whose caches serve the request best; then the longest
-    unused. Not of the workers `kept` for others. None if there is none."""
-    best: tuple[tuple[float, int, float], str, tuple[int, ...]] | None = None
-    for name, worker in workers:
-        if name in kept:
-            continue
-        free = [
-            (-cache_score(slot, entry), slot.used, number)
-            for number, slot in enumerate(worker.slots)
-            if slot.free
-        ]
-        if not free or (entry.whole and len(free) < len(worker.slots)):
-            continue
-        first = min(free)
-        score = (-first[0], len(free), -first[1])
-        if best is None or score > best[0]:
-            taken = sorted(free) if entry.whole else [first]
-            best = (score, name, tuple(number for _, _, number in taken))
-    return None if best is None else best[1:]
-
-
-def used_elsewhere(slots: Iterable[Slot], numbers: Set[int], at: float) -> None:
-    """Mark exactly these slots as at work for other gateways. What was in their caches is overwritten there."""
-    for number, slot in enumerate(slots):
+def used_elsewhere(slots: Sequence[Slot], changed: Iterable[int], numbers: Set[int], at: float) -> None:
+    """Mark those of the changed slots that are among `numbers` as at work for other gateways. What was in their caches is overwritten there."""
+    for number in changed:
+        slot = slots[number]
         if number not in numbers:
             slot.elsewhere = None
         elif slot.elsewhere is None:
