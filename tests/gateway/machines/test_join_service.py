@@ -85,7 +85,7 @@ async def test_a_revoked_key_ends_its_workers():
             await server.until(NAME, "ready")
             server.revoke["user_worker"]()
             await server.until(NAME, "")
-            assert [row.ended for row in server.joins.table] == ["its key was revoked"]
+            assert [row.ended for row in server.joins.workers()] == ["its key was revoked"]
 
 
 CARD = ModelCard("mini", "scripted", 2048)

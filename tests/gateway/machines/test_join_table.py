@@ -5,7 +5,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from msgspec.structs import replace
 from tests.support.joined_stand_in import JOIN
 
-from duologue.gateway.machines.join_table import GONE, Admitted, JoinTable
+from duologue.gateway.machines.join_table import GONE, GONE_S, Admitted, JoinTable
 from duologue.wire.machines.join_protocol import SESSION_UNKNOWN, Refuse
 
 
@@ -35,7 +35,7 @@ def test_a_new_process_of_a_key_takes_the_place_of_one_out_of_reach():
     assert second.comes == "again"
     assert second.worker.name == first.worker.name
     # What is then heard of the first one changes nothing.
-    table.left(first.worker, "late")
+    table.left(first.worker, "late", 0.0)
     assert table.find("two", "u", "k") is second.worker
 
 
@@ -62,9 +62,22 @@ def test_a_session_that_nobody_knows_begins_anew():
 def test_those_that_have_gone_are_shown_for_a_while():
     table = JoinTable(1000)
     for number in range(GONE + 10):
-        table.left(admitted(table, f"s{number}", worker=f"w{number}").worker, "it left")
-    assert len(list(table)) == GONE
+        table.left(admitted(table, f"s{number}", worker=f"w{number}").worker, "it left", 0.0)
+    assert len(list(table.shown(0.0))) == GONE
     assert len(table) == 0
+
+
+def test_one_that_has_gone_is_shown_for_an_hour_with_the_moment_it_was_seen_last():
+    table = JoinTable(10)
+    lost, sent_away = admitted(table, "one").worker, admitted(table, "two", worker="gpu1").worker
+    for worker in (lost, sent_away):
+        table.reached(worker, 10.0)
+    table.lost_sight(lost, 20.0)
+    table.left(lost, "out of reach", 40.0)
+    table.left(sent_away, "its key was revoked", 50.0)
+    assert [(worker.reach, worker.seen) for worker in table.shown(60.0)] == [("gone", 20.0), ("gone", 50.0)]
+    assert list(table.shown(45.0 + GONE_S)) == [sent_away]
+    assert list(table.shown(50.0 + GONE_S)) == []
 
 
 class Joining(RuleBasedStateMachine):
@@ -88,7 +101,7 @@ class Joining(RuleBasedStateMachine):
 
     @rule(number=st.integers(0, 4), data=st.sampled_from(["break", "back", "leave"]))
     def change(self, number: int, data: str) -> None:
-        workers = [worker for worker in self.table if worker.reach != "gone"]
+        workers = [worker for worker in self.table.shown(self.at) if worker.reach != "gone"]
         if number < len(workers):
             worker = workers[number]
             if data == "break":
@@ -97,11 +110,11 @@ class Joining(RuleBasedStateMachine):
                 assert self.table.find(worker.session, "u", worker.key) is worker
                 self.table.reached(worker, self.at)
             else:
-                self.table.left(worker, "left")
+                self.table.left(worker, "left", self.at)
 
     @invariant()
     def names_are_unique(self) -> None:
-        names = [worker.name for worker in self.table if worker.reach != "gone"]
+        names = [worker.name for worker in self.table.shown(self.at) if worker.reach != "gone"]
         assert len(set(names)) == len(names) == len(self.table) <= 5
 
 

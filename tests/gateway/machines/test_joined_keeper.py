@@ -48,6 +48,8 @@ async def test_a_worker_that_is_restarted_is_told_to_end_and_counted_as_asked():
             with anyio.fail_after(PATIENCE):
                 while not server.pool.workers[NAME].restarts:
                     await server.pool.changed()
+            # It was told to come back, so no lease of a lost connection is running out.
+            assert server.joins.lease_left(NAME) is None
         again = JoinedStandIn(server.address, join=replace(JOIN, session="another-session-of-it"))
         async with again.joined():
             await again.ready()

@@ -69,6 +69,14 @@ async def test_the_next_process_of_a_data_folder_takes_the_place_of_the_last(dat
     assert sorted((await seen(rows)).ids) == ["neighbour", "second"]
 
 
+async def test_one_that_died_more_than_an_hour_ago_is_not_listed_even_if_none_joins_after_it(database):
+    rows = GatewayRows(database)
+    await rows.join(entry("dead"), -59 * A_MINUTE)
+    await rows.join(entry("long dead"), -61 * A_MINUTE)
+
+    assert (await seen(rows)).ids == ["dead"]
+
+
 async def test_gateways_that_left_or_died_long_ago_are_forgotten(database):
     rows = GatewayRows(database)
     await rows.join(entry("left"), A_MINUTE)

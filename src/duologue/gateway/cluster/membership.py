@@ -51,6 +51,8 @@ class Membership:
         self._own = GatewayEntry(self.id, "", self._address, __version__, PROTOCOL, 0, 0)
         self._entries: tuple[GatewayEntry, ...] = (self._own,)
         self._lease_until = 0.0
+        self.rows: GatewayRows | None = None
+        """Those of the database, where several gateways may share it."""
         self.link = alone()
         """Of this gateway to the others; that of nobody until `joined`."""
         self.changed = Notifier()
@@ -88,7 +90,7 @@ class Membership:
             return
         from duologue.store.cluster.gateway_rows import GatewayRows
 
-        rows = GatewayRows(database)
+        self.rows = rows = GatewayRows(database)
         instance = await disk_io(_instance, self._data)
         self._own = GatewayEntry(self.id, instance, self._address, __version__, PROTOCOL, 0, 0)
         await self._join(rows)

@@ -9,7 +9,7 @@ import logging
 import secrets
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from typing import Any, NamedTuple, Protocol
@@ -187,7 +187,7 @@ class JoinService:
         try:
             return self._begin(worker, join, user, pool)
         except Unavailable:
-            self.table.left(worker, "the server stops")
+            self.table.left(worker, "the server stops", self._now())
             return BUSY
 
     def resume_bulk(self, opening: JoinBulk, user: User) -> JoinSession | Refuse:
@@ -309,7 +309,7 @@ class JoinService:
             return False
         del self._sessions[name]
         session.stack.close()
-        self.table.left(worker, why)
+        self.table.left(worker, why, self._now())
         self._record("worker.lost", name, User(worker.user, "worker", "", worker.key), {"reason": why})
         log.info("worker %s has gone: %s", name, why)
         return True
@@ -319,10 +319,16 @@ class JoinService:
 
     # ---- views
 
+    def workers(self) -> Iterator[JoinRow]:
+        """Those that have joined, then those that have gone lately."""
+        return self.table.shown(self._now())
+
     def lease_left(self, name: str) -> float | None:
-        """Seconds that a worker may still be out of reach; None for one that is there or has gone."""
+        """Seconds that a worker may still be out of reach; None for one that is there, is restarted or has gone."""
         session = self._sessions.get(name)
-        return None if session is None or session.transport.reachable else session.transport.lease_left
+        if session is None or session.transport.reachable or session.transport.ended:
+            return None
+        return session.transport.lease_left
 
 
 def _is_same(old: LoadSpec, new: LoadSpec) -> bool:

@@ -24,7 +24,9 @@ from duologue.wire.machines.join_protocol import (
 from duologue.wire.worker_protocol import PROTOCOL
 
 GONE = 64
-"""Workers that have gone and are still shown."""
+"""Workers that have gone and are still shown, at most."""
+GONE_S = 3600.0
+"""Seconds that each of them is shown."""
 WorkerReach = Literal["joined", "unreachable", "gone"]
 
 
@@ -49,6 +51,7 @@ class JoinRow(Struct):
     reach: WorkerReach = "unreachable"
     ended: str = ""
     """Why it has gone."""
+    left: float = 0.0
 
 
 class Admitted(NamedTuple):
@@ -67,10 +70,10 @@ class JoinTable:
         self._workers: dict[str, JoinRow] = {}
         self._gone: OrderedDict[str, JoinRow] = OrderedDict()
 
-    def __iter__(self) -> Iterator[JoinRow]:
-        """Those that have joined, then those that have gone, the latest last."""
+    def shown(self, at: float) -> Iterator[JoinRow]:
+        """Those that have joined, then those that have gone lately, the latest last."""
         yield from self._workers.values()
-        yield from self._gone.values()
+        yield from (worker for worker in self._gone.values() if at < worker.left + GONE_S)
 
     def __len__(self) -> int:
         return len(self._workers)
@@ -115,9 +118,10 @@ class JoinTable:
         if worker.reach == "joined":
             worker.reach, worker.seen = "unreachable", at
 
-    def left(self, worker: JoinRow, why: str) -> None:
+    def left(self, worker: JoinRow, why: str, at: float) -> None:
         """A worker has gone; its name is free, unless another process of it has it already."""
-        worker.reach, worker.ended = "gone", why
+        self.lost_sight(worker, at)
+        worker.reach, worker.ended, worker.left = "gone", why, at
         if self._workers.get(worker.name) is not worker:
             return
         del self._workers[worker.name]

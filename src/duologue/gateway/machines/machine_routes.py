@@ -6,7 +6,7 @@ workers reach this server, empty if the settings do not say, "fingerprint": of t
 not known; this machine is the first one, with an empty name. A WORKER is `{"worker": name in /workers, "state", "reach": "local" | "joined" |
 "unreachable" | "gone", "model", "engine", "device", "slots", "busy", "draining", "restarts", "version", "protocol", "placed", "joined", "seen",
 "lease_left", "detail"}`: `joined` and `seen` in seconds since 1970, 0 for a worker of this machine; `lease_left` the seconds that one out of
-reach has left, null for others. One that has gone stays in the list for a while, with `detail` saying why.
+reach has left, null for others. One that has gone stays in the list for an hour, with `detail` saying why.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def router(
     @routes.get("/machines", summary="Machines and their workers")
     async def machines() -> dict[str, Any]:
         """This machine, then those whose workers have joined, with their devices. `reach` of a worker: `local`, `joined`, `unreachable` for
-        `lease_left` more seconds, or `gone`."""
+        `lease_left` more seconds, or `gone` within the last hour."""
         return {
             "join": join,
             "lease_s": lease_s,
@@ -70,7 +70,7 @@ def _this_machine(pools: Sequence[Pool]) -> dict[str, Any]:
 
 def _other_machines(service: JoinService, pools: Sequence[Pool]) -> list[dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
-    for worker in service.table:
+    for worker in service.workers():
         machine = found.setdefault(worker.machine, {"machine": worker.machine, "devices": [], "workers": []})
         if worker.devices:
             machine["devices"] = to_builtins(worker.devices)

@@ -5,16 +5,26 @@ Used by `gateway/cluster/membership.py`. Leases are in the time of the database,
 
 from __future__ import annotations
 
-from sqlalchemy import delete, insert, select, update
+from typing import NamedTuple
+
+from sqlalchemy import delete, func, insert, select, update
 
 from duologue.store.cluster.database_clock import database_now
 from duologue.store.database import Database
-from duologue.store.schema.cluster_tables import gateways
+from duologue.store.schema.tables import gateways, runs
 from duologue.values.cluster.gateway_entry import GatewayEntry
 
 REMEMBERED_MS = 3_600_000
 """How long a gateway that has died is still listed."""
 _COLUMNS = tuple(gateways.c[name] for name in GatewayEntry.__struct_fields__ if name != "living")
+
+
+class GatewayWork(NamedTuple):
+    """What the gateways do at this moment: `now` in milliseconds of the database's clock, and by the id of each how many replies of
+    conversations it is writing."""
+
+    now: int
+    running: dict[str, int]
 
 
 class GatewayRows:
@@ -62,8 +72,20 @@ class GatewayRows:
             await connection.execute(delete(gateways).where(gateways.c.id == id))
 
     async def all(self) -> tuple[GatewayEntry, ...]:
-        """Every gateway that is listed, those that have died lately too; the oldest first."""
+        """Every gateway that lives or has died lately, the oldest first."""
         living = (gateways.c.lease_until >= self._now).label("living")
-        these = select(*_COLUMNS, living).order_by(gateways.c.started, gateways.c.id)
+        these = (
+            select(*_COLUMNS, living)
+            .where(gateways.c.lease_until >= self._now - REMEMBERED_MS)
+            .order_by(gateways.c.started, gateways.c.id)
+        )
         async with self._database.reading() as connection:
             return tuple(GatewayEntry(**row) for row in (await connection.execute(these)).mappings())
+
+    async def work(self) -> GatewayWork:
+        """Not read with `all`, which every gateway does while its lease runs: the table of replies may be large."""
+        counts = select(runs.c.gateway, func.count()).where(runs.c.ended == 0).group_by(runs.c.gateway)
+        async with self._database.reading() as connection:
+            now: int = (await connection.execute(select(self._now))).scalar_one()
+            found = await connection.execute(counts)
+            return GatewayWork(now, {row[0]: row[1] for row in found})
