@@ -68,6 +68,15 @@ export class Machines {
     this.#cancelTimer?.();
   }
 
+  /** Ask at once, as something was just changed. */
+  look(): void {
+    if (this.#opening === 0) return;
+    // A new opening, so that an answer from before the change is dropped.
+    this.#cancelTimer?.();
+    this.#opening = ++this.#openings;
+    void this.#poll();
+  }
+
   async #poll(): Promise<void> {
     const opening = this.#opening;
     const [list, gateways, cluster] = await Promise.all([

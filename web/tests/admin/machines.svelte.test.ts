@@ -50,6 +50,24 @@ describe("the machines on the admin page", () => {
     expect(asked.length).toBe(5);
   });
 
+  it("are asked for at once after a change, and an answer from before it is not shown", async () => {
+    machines.open();
+    await settle();
+    clock.pass(2000);
+    answers["api/machines"] = { join: true, machines: [] };
+    machines.look();
+    await settle();
+    expect(asked.filter((address) => address === "api/machines").length).toBe(3);
+    expect(machines.others).toEqual([]);
+    clock.pass(2000);
+    await settle();
+    expect(asked.filter((address) => address === "api/machines").length).toBe(4);
+    machines.close();
+    machines.look();
+    await settle();
+    expect(asked.filter((address) => address === "api/machines").length).toBe(4);
+  });
+
   it("are not asked for again by a server without any of it", async () => {
     answers = {};
     machines.open();

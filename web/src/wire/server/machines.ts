@@ -21,7 +21,9 @@ export interface MachineWorker {
   readonly version: string;
   /** Unix seconds. */
   readonly joined: number;
-  /** Seconds that one out of reach may still come back in. */
+  /** When its connection last came or broke. Unix seconds. */
+  readonly seen: number;
+  /** Seconds that one out of reach may still come back in; null while it restarts. */
   readonly lease_left: number | null;
 }
 
@@ -61,6 +63,10 @@ export interface GatewayRow {
   readonly living: boolean;
   /** Whether it is the one that answers. */
   readonly own: boolean;
+  /** The replies of chats that it is writing; null where that is not told. */
+  readonly running?: number | null;
+  /** Seconds since it was last heard of. */
+  readonly heard_s?: number | null;
 }
 
 export interface NodeResources {
