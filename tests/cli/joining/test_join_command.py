@@ -11,7 +11,6 @@ import pytest
 from msgspec import structs
 
 from duologue.cli.joining import join_command
-from duologue.cli.joining.fetched_model import FetchedModel
 from duologue.cli.joining.join_command import JoinFlags, as_offered, join
 from duologue.cli.joining.joined_process import JoinedProcess
 from duologue.errors import StartFailed
@@ -21,6 +20,7 @@ from duologue.values.requests import ModelPreset
 from duologue.wire.machines.model_offer import ModelOffer, OfferedAdapter, OfferedFile
 from duologue.wire.worker_protocol import LoadSpec
 from duologue.worker.joined.exit_codes import DISMISSED, NOT_LET_IN
+from duologue.worker.joined.fetched_model import FetchedModel
 from duologue.worker.joined.join_spec import JoinSpec
 
 FLAGS = JoinFlags("http://127.0.0.1:1", key="k", machine="attic")

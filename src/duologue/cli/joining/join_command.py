@@ -19,7 +19,6 @@ import msgspec
 from msgspec import Struct
 
 from duologue import telemetry
-from duologue.cli.joining.fetched_model import ADAPTERS, FOLDER, FetchedModel, fetch_model
 from duologue.cli.joining.joined_process import JoinedProcess
 from duologue.cli.progress import watch_on
 from duologue.config import Settings, load
@@ -35,6 +34,7 @@ from duologue.wire.machines.join_protocol import MachineDevice
 from duologue.wire.worker_protocol import LoadSpec
 from duologue.worker.joined.certificate_pin import parse_fingerprint, trust_for
 from duologue.worker.joined.exit_codes import NOT_LET_IN
+from duologue.worker.joined.fetched_model import ADAPTERS, FOLDER, FetchedModel, fetch_model
 from duologue.worker.joined.gateway_address import GatewayAddress, parse_gateway
 from duologue.worker.joined.join_spec import PREFIX, JoinSpec, read_key
 
@@ -189,18 +189,11 @@ def as_offered(spec: LoadSpec, served: FetchedModel, data: Path) -> LoadSpec:
     return msgspec.structs.replace(
         spec,
         model=offer.name,
-        options={**offer.options, **_adapters_of(served), **own},
+        options={**offer.options, **({ADAPTERS: served.loras} if served.loras else {}), **own},
         preset=spec.preset if spec.preset != ModelPreset() else offer.preset,
         template=template,
         task=offer.task,
     )
-
-
-def _adapters_of(served: FetchedModel) -> dict[str, object]:
-    """The option of the engine with the LoRA adapters that the model has at the gateway."""
-    paths = zip(served.adapters, served.offer.adapters, strict=True)
-    loras = {str(path): adapter.scale for path, adapter in paths}
-    return {ADAPTERS: loras} if loras else {}
 
 
 def _named(spec: LoadSpec, name: str, number: int) -> LoadSpec:

@@ -279,6 +279,10 @@ def main() -> None:
     traced_work.set_up(os.environ.pop("DUOLOGUE_WORKER_TRACING", ""))
     try:
         spec = take_join_spec(os.environ)
+        if spec.placed:
+            from duologue.worker.joined.placed_model import with_own_files
+
+            spec = with_own_files(spec)
         code = anyio.run(partial(_run, spec, os.environ.pop("DUOLOGUE_WORKER_TRACEPARENT", "")))
     except Problem as problem:
         log.error("%s", problem.message)

@@ -1,6 +1,6 @@
 """A model that the gateway offers: its files are downloaded once, by their hashes, into the data folder of this machine.
 
-`join_command.py` asks for it before anything starts. The downloader is that of `models/hub`: resumed, checked, with room left on the disk.
+`cli/joining/join_command.py` asks for it before anything starts, and `placed_model.py` on the nodes of a cluster. The downloader is that of `models/hub`: resumed, checked, with room left on the disk.
 """
 
 from __future__ import annotations
@@ -33,6 +33,12 @@ class FetchedModel(msgspec.Struct, frozen=True):
     offer: ModelOffer
     paths: dict[str, Path]
     adapters: tuple[Path, ...] = ()
+
+    @property
+    def loras(self) -> dict[str, float]:
+        """The adapters as an option of the engine."""
+        paths = zip(self.adapters, self.offer.adapters, strict=True)
+        return {str(path): adapter.scale for path, adapter in paths}
 
 
 def fetch_model(
