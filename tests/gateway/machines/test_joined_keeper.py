@@ -85,7 +85,7 @@ async def test_a_worker_that_left_for_good_is_not_waited_for():
                     await granted(second)
                 assert refused.value.code == "worker_lost"
     assert not server.pool.workers
-    assert [(row.reach, row.ended) for row in server.joins.table] == [("gone", "it has left")]
+    assert [(row.reach, row.ended) for row in server.joins.workers()] == [("gone", "it has left")]
     assert server.acts == [("worker.join", NAME), ("worker.lost", NAME)]
 
 
