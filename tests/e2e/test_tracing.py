@@ -30,6 +30,13 @@ def collector() -> Iterator[TraceReceiver]:
         yield receiver
 
 
+@pytest.fixture
+def apart() -> Iterator[TraceReceiver]:
+    """A collector for servers of which the other tests are to see nothing."""
+    with receiving() as receiver:
+        yield receiver
+
+
 @pytest.fixture(scope="module")
 def server(lasting: Callable[..., Server], collector: TraceReceiver) -> Server:
     return lasting(
@@ -83,17 +90,17 @@ def states(client: httpx.Client) -> set[tuple[str, str]]:
 
 
 def test_a_worker_that_joined_traces_as_its_own_settings_say(
-    lasting: Callable[..., Server], collector: TraceReceiver, tmp_path: Path
+    serve: Callable[..., Server], apart: TraceReceiver, tmp_path: Path
 ):
     (tmp_path / "key").write_text("the-key-of-the-admin-of-this-test")
-    traced = {"DUOLOGUE_TRACING__ENABLED": "true", "DUOLOGUE_TRACING__ENDPOINT": collector.url}
-    home = lasting(
+    traced = {"DUOLOGUE_TRACING__ENABLED": "true", "DUOLOGUE_TRACING__ENDPOINT": apart.url}
+    home = serve(
         *("--engine", "scripted", "--key-file", str(tmp_path / "key")),
         DUOLOGUE_MACHINES__JOIN="true",
         DUOLOGUE_TRACING__TRUST_CLIENTS="true",
         **traced,
     ).ready()
-    trace = "33f92f3577b34da6a3ce929d0e0e4736"
+    trace = "44f92f3577b34da6a3ce929d0e0e4736"
     headers = {"Authorization": f"Bearer {(tmp_path / 'key').read_text()}"}
     with httpx.Client(base_url=home.url, headers=headers, timeout=60) as client:
         key = client.post("/api/keys", json={"name": "attic", "role": "worker"}).json()["key"]
@@ -111,13 +118,13 @@ def test_a_worker_that_joined_traces_as_its_own_settings_say(
             body = {"messages": [{"role": "user", "content": "/say hello"}]}
             sent = {"traceparent": f"00-{trace}-00f067aa0ba902b7-01"}
             client.post("/v1/chat/completions", json=body, headers=sent).raise_for_status()
-            collector.wait_for(
+            apart.wait_for(
                 lambda spans: {"worker chat", "chat scripted"} <= {s.name for s in spans if s.trace == trace}
             )
         finally:
             process.terminate()
             process.wait(60)
-    found = {span.name: span for span in collector.spans if span.trace == trace}
+    found = {span.name: span for span in apart.spans if span.trace == trace}
     assert found["worker chat"].process == "attic/worker_0"
     assert found["worker chat"].parent == found["chat scripted"].span
 
