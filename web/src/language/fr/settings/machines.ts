@@ -9,7 +9,7 @@ export const machines: MachinesWords = {
   unreachable: "Injoignable",
   gone: "Parti",
   secondsLeft: (seconds) => `abandonné dans ${seconds} s`,
-  lastSeen: (moment) => `vu pour la dernière fois : ${moment}`,
+  lastSeen: (moment) => `vu pour la dernière fois : ${moment}`,
   slots: (busy, slots) => `${busy} réponses sur ${slots}`,
   version: (version) => `version ${version}`,
   placed: (place) => `placé comme ${place}`,
