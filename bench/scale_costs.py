@@ -224,7 +224,7 @@ async def _page_commits(address: str, name: str, seconds: int) -> float:
             await asyncio.sleep(seconds + 2)
             idle = await counted() - start
             start = await counted()
-            text = f"/pace 20\n/repeat {20 * seconds} x "
+            text = f"/pace 50\n/repeat {20 * seconds} x "
             content = [{"type": "text", "text": text}]
             message = {
                 "verb": "send",
@@ -262,7 +262,7 @@ async def closed_loop(clients: int, seconds: float, users: Users, models: Models
         DUOLOGUE_WORKERS=settings, DUOLOGUE_SUPERVISE="false", DUOLOGUE_VOICE__ENABLED="false"
     ) as port:
         gateway, _ = processes(port)
-        text = f"/pace {models.speed:g}\n/repeat {users.tokens_median:g} x "
+        text = f"/pace {1000 / models.speed:g}\n/repeat {users.tokens_median:g} x "
         alone = [await _first(port, text) for _ in range(3)]
         end = time.perf_counter() + seconds
 

@@ -64,7 +64,10 @@ def test_a_model_on_the_disk_is_loaded_for_the_request_that_names_it(unloaded, n
     assert listed(unloaded)[SECOND]["state"] == "not-loaded"
     with client(unloaded) as models:
         reply = models.chat.completions.create(model=name, messages=HELLO, max_tokens=4)
-    assert (reply.model, reply.usage and reply.usage.completion_tokens) == (SECOND, 4)
+    # Its weights are random: it may end its reply before the fourth token.
+    assert reply.model == SECOND
+    assert reply.usage is not None
+    assert 0 < reply.usage.completion_tokens <= 4
     row = listed(unloaded)[SECOND]
     assert (row["status"]["value"], row["context_length"]) == ("loaded", 256)  # its own settings
     [worker] = [
