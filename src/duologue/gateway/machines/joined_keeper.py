@@ -296,7 +296,7 @@ class JoinedKeeper:
             self._is_unreachable, status.state = True, "unreachable"
             status.unreachable_since = self._clock()
             if self._told == "ready" and not self._is_told_template:
-                # It is told of what is chosen from now on when it is back.
+                # A template chosen from now on is sent when the worker can be reached again.
                 self._template = self.load_spec.template
             self._listener.worker_unreachable(status)
         elif reachable and self._is_unreachable:

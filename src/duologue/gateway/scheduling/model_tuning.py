@@ -1,9 +1,8 @@
 """What admins chose at run time for replies: a sampling preset for all models, each model's chat template, and how much of its LoRA
 adapters is added.
 
-Owned by `pool`, which has every request carry the preset and the scales: workers need not be told, and what runs keeps what it began with. The
-template is told to each worker. All of it holds until the model is unloaded or the server stops; a model whose only worker on another machine
-has left may come back. Pure.
+Owned by `pool`, which adds the preset and the scales to every request, so a running reply keeps those it began with. The template is sent to each
+worker. All of it is kept until the model is unloaded or the server stops, also while the model's only worker, on another machine, is away. Pure.
 """
 
 from __future__ import annotations

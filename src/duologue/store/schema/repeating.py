@@ -26,8 +26,8 @@ class RolledBack(Unavailable):
 def repeated(
     work: Callable[Parameters, Coroutine[Any, Any, Result]],
 ) -> Callable[Parameters, Coroutine[Any, Any, Result]]:
-    """Run `work` up to TRIES times while it raises RolledBack. It is one transaction, and changes nothing else before that is
-    committed. As a part of a transaction (`within`) it is not repeated: whoever began that one repeats all of it."""
+    """Run `work` up to TRIES times while it raises RolledBack. It must be one transaction, and change
+    nothing else before the commit. Inside another transaction (`within`) it is not repeated: whoever began that one repeats it whole."""
 
     @wraps(work)
     async def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:

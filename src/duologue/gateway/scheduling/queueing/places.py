@@ -12,8 +12,8 @@ from duologue.gateway.scheduling.queueing.wait_forecast import told, waits, wait
 from duologue.gateway.scheduling.queueing.worker_table import MANY, WorkerTable
 
 NEAR = 20
-"""Up to this position every step is told at once. Further back a request is told its place when it comes and whenever all places are
-(`Scheduler.places`): telling hundreds of waiting requests each step would delay those that are being answered."""
+"""Up to this position, a request hears of every change of its place at once. Further back it hears of its place when it arrives, and when all
+places are sent (`Scheduler.places`): sending every change to hundreds of waiting requests would delay those that are being answered."""
 
 
 def places(

@@ -45,7 +45,7 @@ class WorkerTable:
         return worker
 
     def set_state(self, name: str, state: SlotsState, detail: str = "") -> None:
-        """The worker goes on with the slots that it has, in another state."""
+        """Change the worker's state; its slots stay as they are."""
         worker = self._workers[name]
         self._models[worker.model].drop(name)
         worker.state, worker.detail = state, detail
