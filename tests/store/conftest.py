@@ -1,5 +1,5 @@
 """Every test of the store runs on each kind of database."""
 
-from tests.support.store_fixtures import clock, database, memory, store
+from tests.support.store_fixtures import both, clock, database, memory, store
 
-__all__ = ["clock", "database", "memory", "store"]
+__all__ = ["both", "clock", "database", "memory", "store"]

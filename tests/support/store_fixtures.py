@@ -1,7 +1,8 @@
 """Databases for tests, by name from every room: `from store_fixtures import clock, database`.
 
 `database` gives each test a fresh SQLite file, a database in memory, and a schema of its own on PostgreSQL, if a server
-answers on this machine (another one: DUOLOGUE_TEST_POSTGRESQL). `memory` is the one in memory alone.
+answers on this machine (another one: DUOLOGUE_TEST_POSTGRESQL). `memory` is the one in memory alone, `both` is PostgreSQL
+as two gateways have it.
 """
 
 from __future__ import annotations
@@ -61,6 +62,18 @@ async def database(request, tmp_path, clock, anyio_backend) -> AsyncIterator[Dat
         ) as opened:
             yield opened
             await emptied(opened)
+
+
+@pytest.fixture
+async def both(request, tmp_path, clock, anyio_backend) -> AsyncIterator[tuple[Database, Database]]:
+    """One schema of PostgreSQL as two gateways have it open."""
+    url = await shared_schema(request.session)
+    async with (
+        Database.opened(url, tmp_path / "one", now=clock) as one,
+        Database.opened(url, tmp_path / "two", now=clock) as two,
+    ):
+        yield one, two
+        await emptied(one)
 
 
 @pytest.fixture

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
-from sqlalchemy import Table, delete, insert, select, update
+from sqlalchemy import Table, delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from duologue.store.database import Database
+from duologue.store.schema.locking import replaced
 from duologue.store.schema.rows import json
 
 _object = msgspec.json.Decoder(dict[str, Any]).decode
@@ -29,11 +30,25 @@ class JsonTable:
         return None if value is None else _object(value)
 
     async def put(self, value: dict[str, Any], *, within: AsyncConnection | None = None, **key: str) -> None:
-        columns = {"value": json(value), "updated": self._now()}
+        row = key | {"value": json(value), "updated": self._now()}
         async with self._database.writing(within) as connection:
-            result = await connection.execute(update(self._table).filter_by(**key).values(columns))
-            if result.rowcount == 0:
-                await connection.execute(insert(self._table).values(**key, **columns))
+            await connection.execute(replaced(connection, self._table, row))
+
+    async def change(
+        self,
+        change: Callable[[dict[str, Any]], dict[str, Any]],
+        *,
+        within: AsyncConnection | None = None,
+        **key: str,
+    ) -> dict[str, Any]:
+        """Store what `change` makes of the object, an empty one where there was none; no other change comes in between. Returns it."""
+        updated = {"updated": self._now()}
+        held = key | updated | {"value": "{}"}
+        async with self._database.writing(within) as connection:
+            statement = replaced(connection, self._table, held, updated).returning(self._table.c.value)
+            new = change(_object(await connection.scalar(statement)))
+            await self.put(new, within=connection, **key)
+        return new
 
     async def delete(self, *, within: AsyncConnection | None = None, **key: str) -> bool:
         """Delete an object. Whether there was one."""

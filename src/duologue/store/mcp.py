@@ -10,10 +10,11 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, select
 
 from duologue.store.database import Database
 from duologue.store.json_table import JsonTable
+from duologue.store.schema.locking import replaced
 from duologue.store.schema.rows import json
 from duologue.store.schema.tables import mcp_servers, mcp_tokens
 
@@ -52,9 +53,7 @@ class McpServers:
         server = AddedServer(name, config, user, self._now())
         columns = {"config": json(config), "user": user, "created": server.created}
         async with self._database.writing() as connection:
-            this = update(mcp_servers).where(mcp_servers.c.name == name)
-            if (await connection.execute(this.values(columns))).rowcount == 0:
-                await connection.execute(insert(mcp_servers).values(name=name, **columns))
+            await connection.execute(replaced(connection, mcp_servers, {"name": name} | columns))
         self.on_stored()
         return server
 

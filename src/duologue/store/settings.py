@@ -14,7 +14,6 @@ class UserSettings:
     """Every method raises Unavailable as the database does."""
 
     def __init__(self, database: Database, now: Callable[[], int]) -> None:
-        self._database = database
         self._documents = JsonTable(database, user_settings, now)
 
     async def get(self, user: str) -> dict[str, Any]:
@@ -22,11 +21,7 @@ class UserSettings:
 
     async def merge(self, user: str, patch: Mapping[str, Any]) -> dict[str, Any]:
         """Apply a merge patch (RFC 7396): objects are merged, null removes, anything else replaces. Returns all settings."""
-        async with self._database.writing() as connection:
-            old = await self._documents.get(user=user, within=connection) or {}
-            new = merge(old, patch)
-            await self._documents.put(new, user=user, within=connection)
-        return new
+        return await self._documents.change(lambda old: merge(old, patch), user=user)
 
 
 class ServerSettings:
@@ -39,9 +34,9 @@ class ServerSettings:
         """The object of this name; an empty one where none was stored."""
         return await self._documents.get(name=name) or {}
 
-    async def put(self, name: str, value: dict[str, Any]) -> None:
-        """Replace the object of this name."""
-        await self._documents.put(value, name=name)
+    async def change(self, name: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
+        """Replace the object of this name by what `change` makes of it; no other change comes in between. Returns it."""
+        return await self._documents.change(change, name=name)
 
 
 def merge(old: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The switches: kept, told to those that wait, and refused for what does not exist."""
 
+from collections.abc import Callable
 from typing import Any
 
 import anyio
@@ -22,10 +23,11 @@ class Kept:
     async def get(self, name: str) -> dict[str, Any]:
         return self.stored
 
-    async def put(self, name: str, value: dict[str, Any]) -> None:
+    async def change(self, name: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
         if self.down:
             raise Unavailable("The database is away.")
-        self.stored = value
+        self.stored = change(self.stored)
+        return self.stored
 
 
 async def test_a_switch_outlives_a_restart():
@@ -40,11 +42,25 @@ async def test_a_switch_outlives_a_restart():
     assert kept.stored == {"off": []}
 
 
-async def test_what_a_newer_program_has_stored_is_no_app_here():
-    apps = AppRegistry()
-    await apps.use(Kept(off=["omni", "holodeck"]))
+async def test_what_a_newer_program_has_stored_is_no_app_here_and_stays_stored():
+    kept, apps = Kept(off=["omni", "holodeck"]), AppRegistry()
+    await apps.use(kept)
     await apps.switch("omni", True)
     assert all(row["enabled"] for row in apps.rows())
+    assert kept.stored == {"off": ["holodeck"]}
+
+
+async def test_a_switch_keeps_what_another_gateway_has_just_switched():
+    kept, one, two = Kept(), AppRegistry(), AppRegistry()
+    await one.use(kept)
+    await two.use(kept)
+    await one.switch("omni", False)
+    await two.switch("audio_duplex", False)
+    assert kept.stored == {"off": ["audio_duplex", "omni"]}
+    assert not two.is_enabled("omni")
+    await two.switch("omni", True)
+    await one.switch("omni", False)
+    assert "omni" in kept.stored["off"]
 
 
 async def test_a_switch_that_cannot_be_kept_is_not_made():

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import anyio
 import pytest
 from sqlalchemy import insert, select, text, update
-from tests.support.store_fixtures import emptied, shared_schema
 
 from duologue.errors import Problem, Unavailable
 from duologue.http.error_responses import problem_headers
@@ -18,21 +15,14 @@ from duologue.store.schema.tables import users
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-async def both(request, tmp_path, anyio_backend) -> AsyncIterator[tuple[Database, Database]]:
-    """The database of two gateways, with the users `a` and `b`."""
-    url = await shared_schema(request.session)
-    async with (
-        Database.opened(url, tmp_path, now=lambda: 0) as one,
-        Database.opened(url, tmp_path, now=lambda: 0) as two,
-    ):
-        async with one.writing() as connection:
-            await connection.execute(
-                insert(users),
-                [{"id": id, "name": id, "role": "user", "created": 0, "disabled": 0} for id in "ab"],
-            )
-        yield one, two
-        await emptied(one)
+@pytest.fixture(autouse=True)
+async def two_users(both: tuple[Database, Database]) -> None:
+    """The users `a` and `b`."""
+    async with both[0].writing() as connection:
+        await connection.execute(
+            insert(users),
+            [{"id": id, "name": id, "role": "user", "created": 0, "disabled": 0} for id in "ab"],
+        )
 
 
 class Crossing:

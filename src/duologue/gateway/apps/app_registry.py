@@ -5,7 +5,7 @@ Read by every socket before a session begins, changed by `app_routes`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from duologue.errors import Forbidden, NotFound
@@ -20,7 +20,9 @@ class SwitchStore(Protocol):
 
     async def get(self, name: str) -> dict[str, Any]: ...
 
-    async def put(self, name: str, value: dict[str, Any]) -> None: ...
+    async def change(
+        self, name: str, change: Callable[[dict[str, Any]], dict[str, Any]]
+    ) -> dict[str, Any]: ...
 
 
 class AppRegistry:
@@ -73,13 +75,16 @@ class AppRegistry:
     async def switch(self, id: str, enabled: bool) -> dict[str, Any]:
         """Switch an app on or off; gives its row. Raises NotFound, and Unavailable where that cannot be stored."""
         app = self._find(id)
-        off = self._off - {app.id} if enabled else self._off | {app.id}
-        if off != self._off:
-            if self._store is not None:
-                await self._store.put(STORED_AS, {"off": sorted(off)})
-                self._switched += 1
-                self.on_stored()
-            self._change(off)
+        off = _switched(self._off, app.id, enabled)
+        if self._store is not None:
+            # What is stored counts: another gateway may have switched something just now.
+            stored = await self._store.change(
+                STORED_AS, lambda old: {"off": sorted(_switched(old.get("off", ()), app.id, enabled))}
+            )
+            off = _known(stored)
+            self._switched += 1
+            self.on_stored()
+        self._change(off)
         return self._row(app)
 
     def _change(self, off: frozenset[str]) -> None:
@@ -90,8 +95,7 @@ class AppRegistry:
 
     @staticmethod
     async def _stored(store: SwitchStore) -> frozenset[str]:
-        known = {app.id for app in APPS}
-        return frozenset((await store.get(STORED_AS)).get("off", ())) & known
+        return _known(await store.get(STORED_AS))
 
     def row(self, id: str) -> dict[str, Any]:
         """One app. Raises NotFound."""
@@ -137,6 +141,15 @@ class AppRegistry:
             "cascade": found.cascade,
             "cascade_reason": _reason(found.cascade_reason),
         }
+
+
+def _known(stored: Mapping[str, Any]) -> frozenset[str]:
+    """The apps that are off. A newer gateway may have stored others."""
+    return frozenset(stored.get("off", ())) & {app.id for app in APPS}
+
+
+def _switched(off: Iterable[str], id: str, enabled: bool) -> frozenset[str]:
+    return frozenset(off) - {id} if enabled else frozenset(off) | {id}
 
 
 def _reason(reason: Reason | None) -> dict[str, str] | None:

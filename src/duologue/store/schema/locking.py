@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sqlalchemy import Insert, Table
+    from sqlalchemy import Table
     from sqlalchemy.ext.asyncio import AsyncConnection
 
 
@@ -19,10 +19,27 @@ def held(statement: Any) -> Any:
     return statement.with_for_update(key_share=True)
 
 
-def inserted(connection: AsyncConnection, table: Table, values: Mapping[str, object]) -> Insert:
+def inserted(connection: AsyncConnection, table: Table, values: Mapping[str, object]) -> Any:
     """The statement that adds a row, unless another gateway has just added it."""
+    return _insert(connection, table).values(values).on_conflict_do_nothing()
+
+
+def replaced(
+    connection: AsyncConnection,
+    table: Table,
+    values: Mapping[str, object],
+    changed: Mapping[str, object] | None = None,
+) -> Any:
+    """The statement that adds a row, or sets these values in the one with its primary key; `changed`: those set there instead. The
+    row is held until the transaction ends."""
+    key = [column.name for column in table.primary_key]
+    new = {name: value for name, value in values.items() if name not in key} if changed is None else changed
+    return _insert(connection, table).values(values).on_conflict_do_update(index_elements=key, set_=new)
+
+
+def _insert(connection: AsyncConnection, table: Table) -> Any:
     if connection.dialect.name == "postgresql":
         from sqlalchemy.dialects.postgresql import insert
     else:
         from sqlalchemy.dialects.sqlite import insert  # type: ignore[assignment]
-    return insert(table).values(values).on_conflict_do_nothing()
+    return insert(table)
