@@ -16,6 +16,7 @@ from websockets.exceptions import ConnectionClosed
 
 from duologue.gateway.calls.call_services import CallServices
 from duologue.gateway.duplex.duplex_socket import DuplexSessions, router
+from duologue.gateway.middleware.socket_answers import SOCKET_ANSWERS, SocketAnswers
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.values.generate import Generate
 from duologue.values.requests import ModelCard
@@ -115,6 +116,7 @@ async def serve_duplex(
     cards: tuple[ModelCard, ...] = (MINI,),
     most: int = 20,
     voice: bool = True,
+    answers: SocketAnswers | None = None,
     **options: Any,
 ) -> AsyncIterator[DuplexServer]:
     """The server; `voice` False: it has none."""
@@ -129,7 +131,7 @@ async def serve_duplex(
     app.include_router(router(sessions))
 
     async def with_state(scope: Any, receive: Any, send: Any) -> None:
-        scope["state"] = {"request_id": "r-1", "user": "ada"}
+        scope["state"] = {"request_id": "r-1", "user": "ada", SOCKET_ANSWERS: answers}
         await app(scope, receive, send)
 
     async with anyio.create_task_group() as tasks:

@@ -27,6 +27,7 @@ from duologue.gateway.avatars.video_offers import VideoOffers
 from duologue.gateway.calls import voice_socket
 from duologue.gateway.calls.call_services import CallServices
 from duologue.gateway.calls.voice_socket import MAX_AUDIO_FRAME, VoiceSocket, router
+from duologue.gateway.middleware.socket_answers import SOCKET_ANSWERS, SocketAnswers
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.speech.service import SpeechService
 from duologue.gateway.speech.voice_library import VoiceLibrary
@@ -79,7 +80,11 @@ Ring = Callable[..., AbstractAsyncContextManager[Caller]]
 def ring(serve: Any) -> Ring:
     @asynccontextmanager
     async def ringing(
-        *leases: FakeLease, generate: FakeGenerate | None = None, seats: bool = True, **options: Any
+        *leases: FakeLease,
+        generate: FakeGenerate | None = None,
+        seats: bool = True,
+        answers: SocketAnswers | None = None,
+        **options: Any,
     ) -> AsyncIterator[Caller]:
         services = CallServices(
             FakeSeats(*leases) if seats else None,  # type: ignore[arg-type]
@@ -91,7 +96,7 @@ def ring(serve: Any) -> Ring:
         app.include_router(router(services))
 
         async def with_state(scope: Any, receive: Any, send: Any) -> None:
-            scope["state"] = {"request_id": "r-1", "user": "ada"}
+            scope["state"] = {"request_id": "r-1", "user": "ada", SOCKET_ANSWERS: answers}
             await app(scope, receive, send)
 
         async with serve(with_state) as address, connect(f"ws://{address}/ws/voice") as socket:
@@ -318,6 +323,19 @@ async def test_stop_ends_the_call_and_gives_the_seat_back(ring: Ring):
         await caller.says("stop")
         assert (await caller.is_closed())[0] == 1000
     assert seat.gone
+
+
+async def test_a_server_that_stops_can_tell_when_a_call_has_said_why_it_ends(ring: Ring):
+    answers, ended = SocketAnswers(), anyio.Event()
+    answers.on_end = ended.set
+    async with ring(FakeLease(), answers=answers) as caller:
+        await caller.says("start")
+        await caller.hears()
+        assert answers.running == 1
+        await caller.says("stop")
+        with anyio.fail_after(5):
+            await ended.wait()
+        assert (await caller.is_closed())[0] == 1000
 
 
 async def test_a_client_that_leaves_gives_its_seat_back(ring: Ring):

@@ -28,6 +28,7 @@ from duologue.gateway.connections.http_protocol import GuardedHttpProtocol
 from duologue.gateway.middleware.byte_ledger import ByteLedger
 from duologue.gateway.middleware.bytes_in_flight import BytesInFlight
 from duologue.gateway.middleware.message_limit import MessageLimit
+from duologue.gateway.middleware.socket_answers import answering
 
 GET = b"GET /hello HTTP/1.1\r\nHost: localhost\r\n\r\n"
 HELD = b"GET /held HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -103,9 +104,10 @@ class BoundedServer:
                     self.seen.append(message)
                     if message["type"] == "websocket.disconnect":
                         return
-                    if not self.answers:
-                        await self.released.wait()
-                    await socket.send_text(str(len(message.get("text") or message.get("bytes") or b"")))
+                    with answering(socket.scope):
+                        if not self.answers:
+                            await self.released.wait()
+                        await socket.send_text(str(len(message.get("text") or message.get("bytes") or b"")))
 
         routed = Starlette(
             routes=[

@@ -8,6 +8,8 @@ from functools import partial
 import pytest
 from tests.gateway.connections.bounded_server import HELD, bounded_server
 
+from duologue.gateway.connections import socket_protocol
+
 pytestmark = pytest.mark.anyio
 
 UPGRADE = (
@@ -169,6 +171,43 @@ async def test_messages_that_were_delivered_leave_room_for_the_next():
             assert b"600" in await client.read(b"600")
         await client.send(frame(TEXT, "é".encode() * 10) * 40)
         await server.until(lambda: len(server.seen) == 45 and server.ledger.held("ada") == 0)
+
+
+async def test_a_server_that_stops_sends_the_end_of_an_answer_before_it_closes():
+    async with bounded_server() as server, server.client() as client:
+        server.answers = False
+        await opened(client)
+        await client.send(frame(TEXT, b"first"))
+        await server.until(lambda: bool(server.seen))
+        [connection] = server.open
+        connection.shutdown()
+        connection.shutdown()
+        server.released.set()
+        received = await client.read()
+    assert received.startswith(b"\x81\x015")
+    assert close_code(received) == 1012
+
+
+async def test_a_server_that_stops_closes_a_socket_without_an_answer_at_once(monkeypatch):
+    monkeypatch.setattr(socket_protocol, "LAST_MESSAGE_SECONDS", 1e6)
+    async with bounded_server() as server, server.client() as client:
+        await opened(client)
+        await client.send(frame(TEXT, b"first"))
+        assert b"5" in await client.read(b"5")
+        await server.until(lambda: len(server.open) == 1)
+        server.open[0].shutdown()
+        assert close_code(await client.read()) == 1012
+
+
+async def test_a_server_that_stops_does_not_wait_for_an_answer_for_ever(monkeypatch):
+    monkeypatch.setattr(socket_protocol, "LAST_MESSAGE_SECONDS", 0.01)
+    async with bounded_server() as server, server.client() as client:
+        server.answers = False
+        await opened(client)
+        await client.send(frame(TEXT, b"first"))
+        await server.until(lambda: bool(server.seen))
+        server.open[0].shutdown()
+        assert close_code(await client.read()) == 1012
 
 
 def is_within_message(server):

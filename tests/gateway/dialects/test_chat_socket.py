@@ -24,6 +24,7 @@ from duologue.gateway.dialects import chat_socket
 from duologue.gateway.dialects.chat_socket import router
 from duologue.gateway.media.fitted_generate import FittedGenerate
 from duologue.gateway.media.fitter import MediaFitter
+from duologue.gateway.middleware.socket_answers import SOCKET_ANSWERS, SocketAnswers
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.speech.service import SpeechService
 from duologue.values import call_events
@@ -66,14 +67,14 @@ class Talker:
         return self.socket.close_code, self.socket.close_reason
 
 
-def application(script: Any, **options: Any) -> Any:
+def application(script: Any, answers: SocketAnswers | None = None, **options: Any) -> Any:
     app = FastAPI()
     models = ModelRegistry(lambda: [MINI], {"gpt": "mini"})
     fitter = MediaFitter(options.get("speech") or SpeechService(None))
     app.include_router(router(FittedGenerate(script, models.resolve, fitter), models, **options))
 
     async def with_state(scope: Any, receive: Any, send: Any) -> None:
-        scope["state"] = {"request_id": "r-1", "user": "ada"}
+        scope["state"] = {"request_id": "r-1", "user": "ada", SOCKET_ANSWERS: answers}
         await app(scope, receive, send)
 
     return with_state
@@ -135,6 +136,32 @@ async def test_done_is_held_back_until_the_slot_is_free(script: Any, call: Call)
         assert waited.cancelled_caught
         script.leaving.set()
         assert (await talker.hears())["type"] == "done"
+
+
+async def test_a_server_that_stops_can_tell_when_the_last_message_of_a_reply_was_sent(
+    script: Any, serve: Any
+) -> None:
+    script.plays(*REPLY)
+    answers, running, ended = SocketAnswers(), [], anyio.Event()
+    app = application(script, answers)
+
+    async def watched(scope: Any, receive: Any, send: Any) -> None:
+        async def sent(message: Any) -> None:
+            if message["type"] == "websocket.send":
+                running.append(answers.running)
+            await send(message)
+
+        await app(scope, receive, sent)
+
+    answers.on_end = ended.set
+    async with serve(watched) as address, connect(f"ws://{address}/ws/chat") as socket:
+        talker = Talker(socket)
+        await talker.asks()
+        heard = await talker.hears_until("done")
+        with anyio.fail_after(5):
+            await ended.wait()
+    assert running == [1] * len(heard)
+    assert answers.running == 0
 
 
 async def test_requests_follow_each_other_on_one_socket(script: Any, call: Call) -> None:

@@ -3,10 +3,12 @@
 from functools import partial
 from typing import Any
 
+import anyio
 import pytest
 from tests.gateway.duplex_server import SPOKEN, Open, Seat, serve_duplex
 
 from duologue.gateway.duplex import duplex_session
+from duologue.gateway.middleware.socket_answers import SocketAnswers
 from duologue.values import call_events
 
 pytestmark = pytest.mark.anyio
@@ -66,6 +68,18 @@ async def test_who_closes_has_left_and_the_next_one_gets_the_seat(open_server: O
         await seat.is_left()
         async with server.connect() as caller:
             assert "resumed" not in await caller.prepares()
+
+
+async def test_a_server_that_stops_can_tell_when_a_session_has_said_why_it_ends(open_server: Open):
+    answers, ended = SocketAnswers(), anyio.Event()
+    answers.on_end = ended.set
+    async with open_server(Seat(), answers=answers) as server, server.connect() as caller:
+        await caller.prepares()
+        assert answers.running == 1
+        await caller.says("stop")
+        with anyio.fail_after(5):
+            await ended.wait()
+        assert (await caller.hears())["type"] == "stopped"
 
 
 async def test_a_silent_client_is_as_good_as_lost(open_server: Open, monkeypatch: pytest.MonkeyPatch):

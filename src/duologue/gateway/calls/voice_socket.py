@@ -28,6 +28,7 @@ from duologue.gateway.calls.call_seat import CallSeat
 from duologue.gateway.calls.call_services import CallServices
 from duologue.gateway.calls.history import CallHistory
 from duologue.gateway.calls.observer import CallObserver
+from duologue.gateway.middleware.socket_answers import answering
 from duologue.gateway.scheduling.lease import Lease
 from duologue.gateway.scheduling.voice_seats import NO_VOICE
 from duologue.gateway.speech.voice_choice import VoiceChoice
@@ -87,7 +88,11 @@ class VoiceSocket:
         self._tasks: anyio.abc.TaskGroup | None = None
 
     async def serve(self, first: Sequence[str | bytes] = (), *, greet: bool) -> None:
-        """From the greeting to the close; `first` are frames that were read already."""
+        """From the greeting to the close; `first` are frames that were read already. A server that stops lets the call say why it ends."""
+        with answering(self._socket.scope):
+            await self._serve_call(first, greet=greet)
+
+    async def _serve_call(self, first: Sequence[str | bytes], *, greet: bool) -> None:
         code, reason = NORMAL, ""
         # Who is not greeted here was told the same elsewhere.
         self._encoder.video = self._services.video.offer()

@@ -1,4 +1,5 @@
-"""uvicorn's WebSocket protocol with bounds: messages in many pieces, pings without end, clients that read nothing.
+"""uvicorn's WebSocket protocol with bounds: messages in many pieces, pings without end, clients that read nothing. When the server stops, an answer's
+last message is sent before the socket is closed.
 
 What has arrived and was not yet taken by the application counts in the bytes that its user has in flight; the middleware
 `bytes_in_flight` leaves the entry for it in the scope's state.
@@ -6,6 +7,7 @@ What has arrived and was not yet taken by the application counts in the bytes th
 
 from __future__ import annotations
 
+from asyncio import TimerHandle
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -22,12 +24,15 @@ from duologue.gateway.connections.guard import ConnectionGuard
 from duologue.gateway.middleware.byte_ledger import HeldBytes
 from duologue.gateway.middleware.bytes_in_flight import ARRIVING, TRY_AGAIN_LATER
 from duologue.gateway.middleware.message_limit import MESSAGE_LIMIT
+from duologue.gateway.middleware.socket_answers import SOCKET_ANSWERS, SocketAnswers
 
 if TYPE_CHECKING:
     from uvicorn._types import ASGIReceiveEvent, ASGISendEvent
 
 UNREAD_PONGS = 2**20
 """Bytes that a client may leave unread before its pings are no longer answered."""
+LAST_MESSAGE_SECONDS = 0.7
+"""Seconds that an answer has for its last message once the server closes its sockets; less than the second after which uvicorn cancels it."""
 NOT_TEXT, TOO_SLOW = 1007, 1008
 IN_FLIGHT = (
     "Too many bytes of yours are in flight. Wait for your other requests, or raise limits.in_flight_mb."
@@ -57,17 +62,39 @@ class GuardedSocketProtocol(WebSocketsSansIOProtocol):
         """The sizes of whole messages that the application has not received yet."""
         self._waiting_bytes = 0
         self._closed_by_application = False
+        self._answers = SocketAnswers()
+        self._close_by: TimerHandle | None = None
         guard.open.add(self)
 
     def handle_connect(self, event: Request) -> None:
         super().handle_connect(event)
         if not self.handshake_complete:  # else it was refused
             self.scope["state"][MESSAGE_LIMIT] = self._limit_messages
+            self.scope["state"][SOCKET_ANSWERS] = self._answers
 
     def _limit_messages(self, size: int) -> None:
         self.conn.max_message_size = size
 
+    def shutdown(self) -> None:
+        """The server stops: close, after the last message of an answer that is under way."""
+        if not self._answers.running or self.close_sent:
+            super().shutdown()
+        elif self._close_by is None:
+            self._answers.on_end = self._close_now
+            self._close_by = self.loop.call_later(LAST_MESSAGE_SECONDS, self._close_now)
+
+    def _close_now(self) -> None:
+        self._end_wait()
+        if not self.transport.is_closing():
+            super().shutdown()
+
+    def _end_wait(self) -> None:
+        self._answers.on_end = None
+        if self._close_by is not None:
+            self._close_by.cancel()
+
     def connection_lost(self, exc: Exception | None) -> None:
+        self._end_wait()
         self._guard.open.discard(self)
         if self.admission is not None:
             self.admission.release()

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
@@ -33,6 +33,7 @@ from duologue.gateway.calls.voice_socket import VoiceSocket
 from duologue.gateway.dialects.recorded_chat import RecordedChat
 from duologue.gateway.dialects.reply import ReplyPipeline, ReplyPlan
 from duologue.gateway.dialects.reply_times import ReplyTimes
+from duologue.gateway.middleware.socket_answers import answering
 from duologue.gateway.models.registry import ModelRegistry
 from duologue.gateway.models.requested_models import RequestedModels
 from duologue.gateway.scheduling.voice_seats import NO_VOICE
@@ -252,9 +253,14 @@ class ChatSocket:
         self._deadline = math.inf
         scopes = (self._running.scope, group.cancel_scope)
         if prepared is not None:
-            group.start_soon(self._answer, *prepared, *scopes)
+            group.start_soon(self._until_answered, self._answer, *prepared, *scopes)
         else:
-            group.start_soon(self._load_and_answer, frame, header.id, *scopes)
+            group.start_soon(self._until_answered, self._load_and_answer, frame, header.id, *scopes)
+
+    async def _until_answered(self, answer: Callable[..., Awaitable[None]], *about: Any) -> None:
+        """Answer a request. A server that stops leaves the socket open until its last message was sent."""
+        with answering(self._socket.scope):
+            await answer(*about)
 
     async def _prepare(
         self, frame: chat.ChatFrame, card: ModelCard, id: chat.Id

@@ -18,6 +18,7 @@ from duologue.errors import Busy, Problem, Unavailable
 from duologue.gateway.apps.modes import SWITCHED_OFF
 from duologue.gateway.calls.call_services import CallServices
 from duologue.gateway.duplex.duplex_session import NORMAL, REFUSED, DuplexSession
+from duologue.gateway.middleware.socket_answers import answering
 from duologue.http.error_responses import problem_body, request_id_of
 from duologue.request_parsing import parsing
 from duologue.wire.calls import duplex
@@ -99,7 +100,7 @@ class DuplexSocket:
         self._left = False
 
     async def serve(self, id: str) -> None:
-        """Claim the session, run the socket, and close it."""
+        """Claim the session and serve it."""
         try:
             model = self._socket.query_params.get("model", "")
             await self._sessions.services.wake(model)
@@ -109,6 +110,11 @@ class DuplexSocket:
             await self.write([duplex.error_message(problem)])
             await self._close(code, problem.code)
             return
+        with answering(self._socket.scope):
+            await self._serve_session(session)
+
+    async def _serve_session(self, session: DuplexSession) -> None:
+        """Run the socket, and close it. A server that stops lets the session say why it ends."""
         await session.attach(self)
         try:
             async with anyio.create_task_group() as tasks:
