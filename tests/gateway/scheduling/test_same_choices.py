@@ -12,7 +12,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from duologue.gateway.scheduling.queueing import free_slots
 from duologue.gateway.scheduling.queueing.model_queue import ModelQueue
-from duologue.gateway.scheduling.queueing.places import moved
+from duologue.gateway.scheduling.queueing.places import moved, place_round
+from duologue.gateway.scheduling.queueing.queue_commands import Moved
 from duologue.gateway.scheduling.queueing.slots import QueueEntry, WorkerSlots, cache_score
 from duologue.gateway.scheduling.scheduler import EVERY_SLOT, Command, Granted, Refused, Scheduler
 
@@ -152,9 +153,19 @@ class Both:
             del self.waiting[ticket]
             self.tell("cancel", ticket, self.time)
 
+    def places_in_steps(self) -> list[Moved]:
+        rounds = (
+            place_round(queue, self.ours._workers, model, self.time, self.ours.estimator)
+            for model, queue in self.ours._queues.items()
+            if queue
+        )
+        return [step[1] for steps in rounds for step in steps if step is not None]
+
     def check(self) -> None:
         """What is counted as it changes is what a walk over all slots counts."""
-        assert self.ours.places(self.time) == self.plain.places(self.time)
+        places = self.ours.places(self.time)
+        assert places == self.plain.places(self.time)
+        assert self.places_in_steps() == places
         for model in MODELS:
             workers = self.ours._workers.on(model)
             ready = self.plain.ready(model)

@@ -1,5 +1,6 @@
 """The dispatch point, told in facts and commands; no clock runs here."""
 
+import random
 from collections.abc import Sequence
 
 from hypothesis import settings
@@ -710,3 +711,37 @@ def test_where_a_model_has_many_slots_places_are_told_at_first_and_then_together
     (granted,) = queue.release("r0", "w", 0, 2.0)
     assert granted == Granted("a", "w", (0,))
     assert [(moved.ticket, moved.position) for moved in queue.places(2.0)] == [("b", 1)]
+
+
+def test_a_round_over_all_places_goes_on_while_requests_come_and_go():
+    queue = Scheduler(3000)
+    queue.worker_ready("w", "m", 2, 0.0)
+    for number in range(1002):
+        queue.request(f"q{number}", "m", 0.0, share=f"key{number % 7}")
+    told: list[str] = []
+    chance = random.Random(3)
+    for step, portion in enumerate(queue.place_portions(60.0)):
+        told += [place.ticket for place in portion]
+        queue.cancel(f"q{chance.randrange(2, 1002)}", 60.0)
+        queue.request(f"new{step}", "m", 60.0, share=f"key{step % 9}")
+        for number in range(2):
+            queue.release(f"q{number}", "w", number, 60.0)
+        if step == 3:
+            queue.worker_ready("x", "m", 1, 60.0)
+        if step == 5:
+            queue.worker_removed("w", 60.0)
+    assert len(told) == len(set(told))
+    still = {entry.ticket for entry in queue.entries() if not entry.ticket.startswith("new")}
+    assert len(still - set(told)) < 20  # those whose share was reached before them
+
+
+def test_a_second_round_tells_those_near_the_head_and_few_others():
+    queue = Scheduler(3000)
+    queue.worker_ready("w", "m", 2, 0.0)
+    for number in range(1002):
+        queue.request(f"q{number}", "m", 0.0)
+    first = [place for portion in queue.place_portions(60.0) for place in portion]
+    assert [place.position for place in first] == list(range(1, 1001))
+    second = [place.position for portion in queue.place_portions(63.0) for place in portion]
+    assert second[:20] == list(range(1, 21))
+    assert len(second) < 50

@@ -1,26 +1,25 @@
-"""Tells every waiting request its place again, a few at a time: a thousand streams that all write at once would hold up those that are being answered.
+"""Tells waiting requests their places again, a few at a time: a thousand streams that all write at once, or the forecast for all of them in one piece,
+would hold up those that are being answered.
 
 Used by `pool`, every few seconds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import anyio
 
 from duologue.gateway.scheduling.queueing.queue_commands import Command
 
-AT_ONCE = 25
 PAUSE = 0.01
-"""Seconds between so many and the next."""
+"""Seconds between one portion and the next."""
 
 
 async def tell_in_turns(
-    places: Sequence[Command], apply: Callable[[Sequence[Command]], None], pause: float = PAUSE
+    portions: Iterable[Sequence[Command]], apply: Callable[[Sequence[Command]], None], pause: float = PAUSE
 ) -> None:
-    """Apply the places in portions. A lease that has got its slot in the meantime ignores its place."""
-    for first in range(0, len(places), AT_ONCE):
-        if first:
-            await anyio.sleep(pause)
-        apply(places[first : first + AT_ONCE])
+    """Apply the portions, each of which is made when its turn has come. A lease that has got its slot in the meantime ignores its place."""
+    for portion in portions:
+        apply(portion)
+        await anyio.sleep(pause)

@@ -331,10 +331,10 @@ class Pool(Roster):
             task_status.started()
 
     async def _refresh(self) -> None:
-        """Send every waiting request a new estimate now and then, made in one pass over the queue, however long it is."""
+        """Send waiting requests a new estimate now and then, made in one pass over the queue, which goes on in small steps however long it is."""
         while True:
             await anyio.sleep(REFRESH)
-            await tell_in_turns(self.scheduler.places(self._clock()), self._apply)
+            await tell_in_turns(self.scheduler.place_portions(self._clock()), self._apply)
 
     async def stop(self, seconds: float) -> None:
         """Accept nothing new, end every running and waiting request with `server_stopping`, and give them `seconds` to

@@ -14,14 +14,15 @@ holds the beginning of the conversation is preferred.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from msgspec import Struct
 
 from duologue.gateway.scheduling.eta import Estimates, Estimator, Job
 from duologue.gateway.scheduling.queueing.fair_line import OVERTAKINGS
 from duologue.gateway.scheduling.queueing.model_queue import ModelQueue
-from duologue.gateway.scheduling.queueing.places import first_place, moved, places
+from duologue.gateway.scheduling.queueing.place_news import portions
+from duologue.gateway.scheduling.queueing.places import first_place, moved, place_round, places
 from duologue.gateway.scheduling.queueing.queue_commands import Command, Granted, Moved, Refused
 from duologue.gateway.scheduling.queueing.serving_workers import ServingWorkers
 from duologue.gateway.scheduling.queueing.slots import (
@@ -297,6 +298,13 @@ class Scheduler:
             for model, queue in self._queues.items()
             for _, moved in places(queue, self._workers, model, at, by)
         ]
+
+    def place_portions(self, at: float) -> Iterator[list[Moved]]:
+        """The places that waiting tickets are told now and then, a few at a time. Facts may come in between two portions."""
+        for model, queue in list(self._queues.items()):
+            if not queue:
+                continue
+            yield from portions(place_round(queue, self._workers, model, at, self.estimator), at)
 
     def entries(self) -> list[QueueEntry]:
         """The waiting requests, in the order of the queue; not those that run already and wait for further slots."""

@@ -1,4 +1,18 @@
-from duologue.gateway.scheduling.queueing.wait_forecast import told, waits, waits_whole
+from collections.abc import Sequence
+
+from duologue.gateway.scheduling.queueing.wait_forecast import SlotForecast, WorkerForecast, told
+
+
+def waits(remaining: Sequence[float], durations: Sequence[float]) -> list[float]:
+    forecast = SlotForecast(remaining)
+    return [forecast.wait(duration) for duration in durations]
+
+
+def waits_whole(
+    workers: Sequence[Sequence[float]], durations: Sequence[float], whole: Sequence[bool]
+) -> list[float]:
+    forecast = WorkerForecast(workers)
+    return [forecast.wait(duration, takes_all) for duration, takes_all in zip(durations, whole, strict=True)]
 
 
 def test_each_waiting_request_takes_the_slot_that_frees_first():

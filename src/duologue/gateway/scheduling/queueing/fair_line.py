@@ -15,7 +15,7 @@ however many new shares come.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from heapq import heapify, heappop, heappush, heapreplace
 
 from duologue.gateway.scheduling.queueing.slots import QueueEntry
@@ -69,6 +69,8 @@ class FairLine:
         self._running = 0
         self._now = 0.0
         self._count = 0
+        self.wholes = 0
+        """Requests that need a worker whole."""
         self._units = 0
         self._idle: list[tuple[float, str]] = []
         """The shares of which nothing waits or runs, by their virtual time; what is not so any more is passed over."""
@@ -96,6 +98,7 @@ class FairLine:
         share.entries[entry.ticket] = entry
         self._wait(share, entry, entry.left)
         self._count += 1
+        self.wholes += entry.whole
         if len(share.entries) == 1:
             self._push(share)
 
@@ -189,28 +192,21 @@ class FairLine:
 
     def in_order(self, most: int | None = None) -> Iterator[QueueEntry]:
         """The requests in the order in which they would get slots if nothing else came: once for each slot that they wait for. At most
-        so many."""
+        so many. The line must not change meanwhile."""
         left = self._units if most is None else most
-        line: list[tuple[float, int, Share, QueueEntry, Iterator[QueueEntry]]] = []
-        """Of the shares that were reached, the next request and those after it."""
-        shares = self._ascending()
-        reached = next(shares, None)
-        while left > 0:
-            if reached is not None and (not line or reached[:2] < line[0][:2]):
-                units = _units(reached[2], left)
-                heappush(line, (*reached, next(units), units))
-                reached = next(shares, None)
-                continue
-            if not line:
-                return
-            passed, _, share, entry, units = line[0]
-            yield entry
-            left -= 1
-            if (following := next(units, None)) is None:
-                heappop(line)
-                continue
-            passed = max(passed, share.passed) + max(LEAST_COST, entry.cost) / share.weight
-            heapreplace(line, (passed, following.number, share, following, units))
+        return _merged(self._ascending(), left, lambda share: share.entries.values())
+
+    def copied_order(self) -> Iterator[QueueEntry]:
+        """As `in_order`, by the shares that wait now: the line may change while this is walked. What comes or goes meanwhile may be in it or not."""
+        due = self.due()
+        overdue = None if due is None else due.share
+        waiting = [
+            (float("-inf") if share.name == overdue else passed, number, share)
+            for passed, number, stamp, share in self._heap
+            if stamp == share.stamp and share.entries
+        ]
+        heapify(waiting)
+        return _merged(_popped(waiting), self._units, lambda share: list(share.entries.values()))
 
     def _ascending(self) -> Iterator[tuple[float, int, Share]]:
         """The shares that wait, the next one first, with their virtual times and the numbers of their first requests. As long as few of them are asked
@@ -270,6 +266,7 @@ class FairLine:
     def _drop(self, share: Share, entry: QueueEntry) -> None:
         del share.entries[entry.ticket]
         self._count -= 1
+        self.wholes -= entry.whole
         if not share.entries:
             del self._firsts[share.name]
 
@@ -299,8 +296,43 @@ class FairLine:
                 del self._shares[name]
 
 
-def _units(share: Share, most: int) -> Iterator[QueueEntry]:
-    for entry in share.entries.values():
+_Reached = tuple[float, int, Share]
+"""A share, with its virtual time and the number of its first request."""
+
+
+def _popped(heap: list[_Reached]) -> Iterator[_Reached]:
+    while heap:
+        yield heappop(heap)
+
+
+def _merged(
+    shares: Iterator[_Reached], left: int, entries_of: Callable[[Share], Iterable[QueueEntry]]
+) -> Iterator[QueueEntry]:
+    """The requests of shares that come in the order of their virtual times, each share going on by the cost of its requests. At most `left`."""
+    line: list[tuple[float, int, Share, QueueEntry, Iterator[QueueEntry]]] = []
+    """Of the shares that were reached, the next request and those after it."""
+    reached = next(shares, None)
+    while left > 0:
+        if reached is not None and (not line or reached[:2] < line[0][:2]):
+            units = _units(entries_of(reached[2]), left)
+            if (first := next(units, None)) is not None:
+                heappush(line, (*reached, first, units))
+            reached = next(shares, None)
+            continue
+        if not line:
+            return
+        passed, _, share, entry, units = line[0]
+        yield entry
+        left -= 1
+        if (following := next(units, None)) is None:
+            heappop(line)
+            continue
+        passed = max(passed, share.passed) + max(LEAST_COST, entry.cost) / share.weight
+        heapreplace(line, (passed, following.number, share, following, units))
+
+
+def _units(entries: Iterable[QueueEntry], most: int) -> Iterator[QueueEntry]:
+    for entry in entries:
         for _ in range(entry.left if not entry.whole else 1):
             if most <= 0:
                 return

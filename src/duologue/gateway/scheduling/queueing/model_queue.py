@@ -7,7 +7,7 @@ needs a worker whole leaves its line when its turn comes, and waits for the work
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 
 from duologue.gateway.scheduling.queueing.fair_line import OVERTAKINGS, FairLine
 from duologue.gateway.scheduling.queueing.slots import QueueEntry
@@ -67,6 +67,15 @@ class ModelQueue:
         count, seconds = count + len(self.kept), seconds + sum(kept.cost for kept in self.kept)
         lines = (self.ahead, self.ordinary) if entry.behind else () if entry.ahead else (self.ahead,)
         return count + sum(map(len, lines)), seconds + sum(line.work for line in lines)
+
+    def copied_order(self) -> Iterator[QueueEntry]:
+        """As `in_order`, of all; the queue may change while this is walked."""
+        return chain(list(self.kept), *(line.copied_order() for line in self.lines if len(line)))
+
+    @property
+    def wants_whole(self) -> bool:
+        """Whether a request waits that needs a worker whole."""
+        return bool(self.kept) or any(line.wholes for line in self.lines)
 
     def _every(self, most: int | None) -> Iterator[QueueEntry]:
         yield from self.kept

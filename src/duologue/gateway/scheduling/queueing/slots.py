@@ -80,6 +80,9 @@ class QueueEntry(Struct):
     """The worker that is kept for it, where it needs a whole one."""
     reported: int = 0
     """The last position that was sent; 0 before the first."""
+    reported_wait: float = 0.0
+    """The seconds that were sent with it, and when that was."""
+    reported_at: float = NEVER
     share: str = ""
     weight: float = 1.0
     number: int = 0

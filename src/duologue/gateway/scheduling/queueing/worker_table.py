@@ -127,10 +127,11 @@ class WorkerTable:
                 best, least = name, last
         return best
 
-    def until_slots(self, model: str, at: float, by: Estimates) -> list[float]:
-        """Until each busy slot of a model is free, and until each slot of one of its starting workers is there."""
-        busy = [_until_free(model, slot, at, by) for slot in self.on(model).ready_slots() if not slot.free]
-        return busy + [seconds for slots in self._starting(model, at, by) for seconds in slots]
+    def until_slots(self, model: str, at: float, by: Estimates) -> Iterator[float]:
+        """Until each busy slot of a model is free, and until each slot of one of its starting workers is there. Workers may change while this is walked."""
+        ready, starting = self.on(model).ready_slots(), self._starting(model, at, by)
+        yield from (_until_free(model, slot, at, by) for slot in ready if not slot.free)
+        yield from (seconds for slots in starting for seconds in slots)
 
     def soonest_free(self, model: str, at: float, by: Estimates) -> float | None:
         """The least of `until_slots`; of many slots some are looked at."""
@@ -149,10 +150,11 @@ class WorkerTable:
         count = max(1, busy + len(starting))
         return (mean[1] * busy + sum(starting)) / count, count
 
-    def until_workers(self, model: str, at: float, by: Estimates) -> list[list[float]]:
-        """For each worker of a model, until each of its slots is free."""
-        ready = [self.until_free(name, at, by) for name, _ in self.on(model).ready()]
-        return ready + self._starting(model, at, by)
+    def until_workers(self, model: str, at: float, by: Estimates) -> Iterator[list[float]]:
+        """For each worker of a model, until each of its slots is free. Workers may change while this is walked."""
+        ready, starting = self.on(model).ready(), self._starting(model, at, by)
+        yield from (self.until_free(name, at, by) for name, _ in ready)
+        yield from starting
 
     def _sample(self, model: str, at: float, by: Estimates) -> list[float]:
         """Until each busy slot of a model is free; of many slots, until some."""
