@@ -111,6 +111,46 @@ async def test_a_connection_opens_with_a_report():
     assert wire.messages == [report()]
 
 
+async def test_text_that_is_written_between_two_frames_shares_the_next_one():
+    wire, emitted, goes_on = Wire(), anyio.Event(), anyio.Event()
+
+    async def write(begin, emit, controls):
+        await emit(TextDelta("a"))
+        await wire.until(lambda messages: bool(wire.events(1)))
+        for word in ("b", "c"):
+            await emit(TextDelta(word))
+            await anyio.wait_all_tasks_blocked()
+        emitted.set()
+        await anyio.sleep_forever()
+
+    async def pause(seconds):
+        await goes_on.wait()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(GatewayConnection(write, unasked, report, pause=pause).run_live, wire)
+        await wire.send_down(worker_protocol.Begin(1, 0, REQUEST))
+        await emitted.wait()
+        assert wire.events(1) == [TextDelta("a")]
+        goes_on.set()
+        await wire.until(lambda messages: len(wire.events(1)) > 1)
+        wire.hang_up()
+    assert wire.messages[-1] == worker_protocol.Emit(1, (TextDelta("b"), TextDelta("c")))
+
+
+async def test_what_is_no_text_is_sent_without_a_pause():
+    wire = Wire()
+
+    async def pause(seconds):
+        raise AssertionError("nothing to wait for")
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(GatewayConnection(talk, length, report, pause=pause).run_live, wire)
+        for number in (1, 2):
+            await wire.send_down(ask(number, REQUEST))
+            await wire.until(lambda messages, number=number: number in answers(wire))
+        wire.hang_up()
+
+
 async def test_a_lease_says_its_events_in_order_and_then_that_it_is_closed():
     wire = Wire()
     async with anyio.create_task_group() as tasks:

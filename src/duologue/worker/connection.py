@@ -35,6 +35,9 @@ AnswerQuestion = Callable[[Question], Awaitable[Answer]]
 EndProcess = Callable[[DeviceLost], None]
 BeDismissed = Callable[[worker_protocol.Dismiss], None]
 
+FRAME_PAUSE = 0.002
+"""Seconds from a frame with text to the next one. What is written meanwhile shares a frame, and further on one write to each client: a frame for
+each step of an engine with 32 replies took twice the processor time."""
 EARLY_CANCELS = 1024
 """Cancels remembered for requests that have not arrived: one on the live socket may overtake its large request on the bulk
 socket."""
@@ -74,7 +77,7 @@ class _Lease:
 
 class GatewayConnection:
     """The connection to the gateway and its leases, which all end when the live socket closes. `end_process` is called once a lease
-    has lost its device and the gateway was sent its end."""
+    has lost its device and the gateway was sent its end; `pause` waits between two frames with text."""
 
     def __init__(
         self,
@@ -84,8 +87,10 @@ class GatewayConnection:
         run_session: RunSession | None = None,
         end_process: EndProcess | None = None,
         be_dismissed: BeDismissed | None = None,
+        pause: Callable[[float], Awaitable[None]] = anyio.sleep,
     ) -> None:
         self._generate = generate
+        self._pause = pause
         self._be_dismissed = be_dismissed
         self._run_session = run_session
         self._end_process = end_process
@@ -172,11 +177,14 @@ class GatewayConnection:
     async def _write(self, socket: FrameSocket, scope: anyio.CancelScope) -> None:
         try:
             while True:
-                await socket.send(worker_protocol.encode(await self._outbox.take()))
+                messages = await self._outbox.take()
+                await socket.send(worker_protocol.encode(messages))
                 if self._device_lost is not None and self._outbox.empty and self._end_process is not None:
                     self._end_process(self._device_lost)
                 if not self._leases:
                     self._idle.notify()
+                if any(isinstance(message, worker_protocol.Emit) for message in messages):
+                    await self._pause(FRAME_PAUSE)
         except EOFError:
             scope.cancel()
 
