@@ -6,6 +6,7 @@ import pytest
 from tests.support.store_fixtures import conversation
 
 from duologue.errors import NotFound
+from duologue.store.cluster.run_claims import MessageTaken
 from duologue.values.conversations import GenerationOptions, ImageContent, PendingMessage, TextContent
 
 pytestmark = pytest.mark.anyio
@@ -34,13 +35,17 @@ async def test_the_same_one_waits_once(store, a):
     assert await store.pending.of(a) == [first]
 
 
-async def test_each_is_taken_once_and_by_its_kind(store, a):
-    for id, how in (("s1", "steer"), ("q1", "queue"), ("q2", "queue")):
-        await store.pending.add("local", waiting(id, how=how))
-    taken = [await store.pending.take(a) for _ in range(3)]
-    assert [one and one.id for one in taken] == ["q1", "q2", None]
-    assert (await store.pending.take(a, "steer")).id == "s1"
-    assert await store.pending.of(a) == []
+async def test_each_is_taken_once_and_only_as_it_was_read(store, a):
+    first, second = [await store.pending.add("local", waiting(id)) for id in ("x", "y")]
+    async with store.writing() as connection:
+        await store.pending.take(first, within=connection)
+        with pytest.raises(MessageTaken):
+            await store.pending.take(first, within=connection)
+    await store.pending.change(a, "y", {"how": "hold"})
+    with pytest.raises(MessageTaken):
+        async with store.writing() as connection:
+            await store.pending.take(second, within=connection)
+    assert [message.id for message in await store.pending.of(a)] == ["y"]
 
 
 async def test_one_can_be_changed_and_keeps_its_place(store, a):

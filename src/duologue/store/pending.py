@@ -10,6 +10,7 @@ from sqlalchemy import Row, delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from duologue.errors import NotFound
+from duologue.store.cluster.run_claims import MessageTaken
 from duologue.store.database import Database
 from duologue.store.schema.locking import inserted
 from duologue.store.schema.repeating import repeated
@@ -51,28 +52,14 @@ class Pending:
         async with self._database.reading(within) as connection:
             return await connection.scalar(these) or 0
 
-    @repeated
-    async def take(
-        self,
-        conversation: str,
-        how: Literal["queue", "steer"] = "queue",
-        *,
-        within: AsyncConnection | None = None,
-    ) -> PendingMessage | None:
-        """Remove and return the first message of that kind; None when there is none."""
-        first = (
-            select(*_COLUMNS)
-            .where(pending.c.conversation == conversation, pending.c.how == how)
-            .order_by(pending.c.position)
-            .limit(1)
+    async def take(self, message: PendingMessage, *, within: AsyncConnection) -> None:
+        """Remove a message that is sent in the same transaction. Raises MessageTaken when it is not there as it was read."""
+        this = delete(pending).where(
+            pending.c.conversation == message.conversation, pending.c.id == message.id
         )
-        async with self._database.writing(within) as connection:
-            row = (await connection.execute(first)).first()
-            if row is None:
-                return None
-            message = _message(row)
-            await self.remove(conversation, message.id, within=connection)
-        return message
+        row = (await within.execute(this.returning(*_COLUMNS))).first()
+        if row is None or _message(row) != message:
+            raise MessageTaken
 
     async def get(self, conversation: str, id: str) -> PendingMessage:
         """Raises NotFound."""

@@ -1,11 +1,14 @@
 """What runs keep, each in one transaction, on every kind of database."""
 
+import msgspec
 import pytest
 from tests.support.store_fixtures import clock, conversation, database, row, store
 
 from duologue.conversations.runs.event_log import RunLog
+from duologue.conversations.runs.plan import RunPlan
 from duologue.conversations.runs.repository import RunRepository, StoredApprovals, find_approval
 from duologue.errors import BadRequest, NotFound
+from duologue.store.cluster.run_claims import MessageTaken
 from duologue.store.database import Database
 from duologue.store.stores import Stores
 from duologue.values.conversations import Approval, Conversation, PendingMessage, TextContent
@@ -17,6 +20,14 @@ pytestmark = pytest.mark.anyio
 ADDED = (row("c", "u", None, "Hello"), row("c", "a", "u", "", "assistant", status="running", run="r"))
 
 
+def planning(plan):
+    """What plans this, whatever the conversation has."""
+    return lambda conversation, tree: plan
+
+
+STARTS = planning(RunPlan("u", "a", ADDED))
+
+
 @pytest.fixture
 async def keeping(store):
     await conversation(store, id="c", user="ann")
@@ -25,32 +36,70 @@ async def keeping(store):
 
 async def test_a_run_begins_with_its_rows_its_leaf_and_its_title(keeping):
     await keeping.store.pending.add("ann", PendingMessage("u", "c", (TextContent("Hello"),)))
-    added = await keeping.begin(Run("r", "c", 1), "ann", b"{}", added=ADDED, leaf="a", title="Hello")
-    assert [row.sequence > 0 for row in added] == [True, True]
+    plan = await keeping.begin(Run("r", "c", 1), "ann", b"{}", STARTS, title="Hello")
+    assert [row.sequence > 0 for row in plan.added] == [True, True]
     kept = await keeping.store.conversations.get("ann", "c")
     assert (kept.leaf, kept.title, kept.title_source, kept.running) == ("a", "Hello", "first", "r")
     assert await keeping.store.pending.of("c") == []
     assert await keeping.store.runs.abandoned() == ["r"]
 
 
+async def test_a_run_is_planned_by_the_tree_as_it_is_when_it_begins(keeping):
+    await keeping.begin(Run("r", "c", 1), "ann", b"{}", STARTS)
+    await keeping.end(Run("r", "c", 1, 2, "stopped"), [row("c", "a", "u", "Half", "assistant")], [])
+    seen = []
+
+    def plan(conversation, tree):
+        seen.append((conversation.leaf, [row.text for row in tree]))
+        return RunPlan("a", "a", continued=msgspec.structs.replace(tree[-1], status="running", run="r2"))
+
+    await keeping.begin(Run("r2", "c", 3), "ann", b"{}", plan)
+    assert seen == [("a", ["Hello", "Half"])]
+
+
+async def test_a_conversation_keeps_its_title(keeping):
+    await keeping.store.conversations.change("ann", "c", {"title": "Mine"})
+    await keeping.begin(Run("r", "c", 1), "ann", b"{}", STARTS, title="Hello")
+    assert (await keeping.store.conversations.get("ann", "c")).title == "Mine"
+
+
+async def test_a_message_that_a_run_has_answered_begins_no_other(keeping):
+    sent = (row("c", "u", None, "Hello", run="r"), ADDED[1])
+    await keeping.begin(Run("r", "c", 1), "ann", b"{}", planning(RunPlan("u", "a", sent)), sends="u")
+    await keeping.end(Run("r", "c", 1, 2, "done"), [], [])
+    with pytest.raises(MessageTaken) as caught:
+        await keeping.begin(Run("r2", "c", 3), "ann", b"{}", STARTS, sends="u")
+    assert caught.value.run == "r"
+    assert len(await keeping.store.messages.all("c")) == 2
+
+
+async def test_a_queued_message_that_is_gone_begins_nothing(keeping):
+    queued = await keeping.store.pending.add("ann", PendingMessage("u", "c", (TextContent("Hello"),)))
+    await keeping.store.pending.remove("c", "u")
+    with pytest.raises(MessageTaken):
+        await keeping.begin(Run("r", "c", 1), "ann", b"{}", STARTS, sends="u", queued=queued)
+    assert await keeping.store.messages.all("c") == ()
+
+
 async def test_a_run_that_cannot_begin_leaves_nothing(keeping):
     orphan = row("c", "x", "nowhere", "Hello")
     with pytest.raises(BadRequest):
-        await keeping.begin(Run("r", "c", 1), "ann", b"{}", added=(*ADDED, orphan), leaf="x")
+        await keeping.begin(Run("r", "c", 1), "ann", b"{}", planning(RunPlan("u", "x", (*ADDED, orphan))))
     assert await keeping.store.messages.all("c") == ()
     assert await keeping.store.runs.abandoned() == []
 
 
 async def test_a_row_that_goes_on_is_saved_and_shown(keeping):
-    await keeping.begin(Run("r", "c", 1), "ann", b"{}", added=ADDED, leaf="a")
+    await keeping.begin(Run("r", "c", 1), "ann", b"{}", STARTS)
     await keeping.end(Run("r", "c", 1, 2, "stopped"), [row("c", "a", "u", "Half", "assistant")], [])
     going = row("c", "a", "u", "Half", "assistant", status="running", run="r2")
-    assert await keeping.begin(Run("r2", "c", 3), "ann", b"{}", added=(), leaf="a", saved=going) == ()
+    going_on = RunPlan("a", "a", continued=going)
+    assert await keeping.begin(Run("r2", "c", 3), "ann", b"{}", planning(going_on)) == going_on
     assert (await keeping.store.messages.get("c", "a")).status == "running"
 
 
 async def test_rows_and_log_are_kept_together_or_not_at_all(keeping):
-    await keeping.begin(Run("r", "c", 1), "ann", b"{}", added=ADDED, leaf="a")
+    await keeping.begin(Run("r", "c", 1), "ann", b"{}", STARTS)
     log = RunLog()
     log.add(RunDelta("a", "text", "Half"))
     with pytest.raises(NotFound):
@@ -64,7 +113,7 @@ async def test_rows_and_log_are_kept_together_or_not_at_all(keeping):
 
 
 async def test_a_row_the_user_wrote_waits_no_more(keeping):
-    await keeping.begin(Run("r", "c", 1), "ann", b"{}", added=ADDED, leaf="a")
+    await keeping.begin(Run("r", "c", 1), "ann", b"{}", STARTS)
     await keeping.store.pending.add("ann", PendingMessage("s", "c", (TextContent("More"),), "steer"))
     await keeping.add("r", [row("c", "s", "a", "More")])
     assert await keeping.store.pending.of("c") == []

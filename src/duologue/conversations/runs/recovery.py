@@ -7,13 +7,14 @@ looks.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from duologue.conversations.agent.loop import INTERRUPTED, INTERRUPTED_RUNNING
 from duologue.conversations.runs.event_log import RunLog
+from duologue.errors import Problem
 from duologue.store.cluster.cluster_link import ClusterLink, alone
 from duologue.store.schema.repeating import repeated
 from duologue.values.cluster.notices import RunSaved
@@ -25,6 +26,35 @@ if TYPE_CHECKING:
     from duologue.store.stores import Store
 
 log = logging.getLogger(__name__)
+
+
+class AbandonedRuns:
+    """Those that nobody writes any more, over the store that several gateways may share. `publish` tells the user of each end."""
+
+    def __init__(
+        self, store: Store, cluster: ClusterLink, now: Callable[[], int], publish: Callable[[str, Run], None]
+    ) -> None:
+        self._store, self._cluster, self._now, self._publish = store, cluster, now, publish
+
+    async def recover(self) -> None:
+        """End the runs that the last process left unfinished. Called before any run starts."""
+        for user, run in await recover(self._store, self._now(), self._cluster):
+            self._publish(user, run)
+
+    async def end_them(self) -> None:
+        """End the runs of other gateways that die, each time this one has looked who lives. For a task of its own."""
+        while self._cluster.shared:
+            await self._cluster.looked.wait()
+            try:
+                await self.end()
+            except Problem as problem:
+                log.warning("runs of other gateways were not looked at: %s", problem.message)
+
+    async def end(self) -> None:
+        """End the runs whose gateway is gone. Raises Unavailable."""
+        for user, run in await end_abandoned(self._store, self._now(), self._cluster):
+            log.warning("run %s was interrupted: its gateway is gone", run.id)
+            self._publish(user, run)
 
 
 async def recover(store: Store, now: int, cluster: ClusterLink | None = None) -> list[tuple[str, Run]]:

@@ -5,21 +5,28 @@ Used by `service.py`, `run.py` and `record.py`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from duologue.conversations.runs.event_log import LogEntry
+from duologue.conversations.runs.plan import RunPlan
 from duologue.errors import NotFound
 from duologue.store.cluster.cluster_link import ClusterLink
+from duologue.store.cluster.run_claims import MessageTaken
 from duologue.store.schema.repeating import repeated
 from duologue.values.cluster.notices import RunSaved
-from duologue.values.conversations import Approval, StoredMessage
+from duologue.values.conversations import Approval, Conversation, PendingMessage, StoredMessage
 from duologue.values.runs import Run
 
 if TYPE_CHECKING:
     from duologue.store.approvals import StoredApproval
     from duologue.store.database import Transaction
     from duologue.store.stores import Store, Stores
+
+Planner = Callable[[Conversation, Sequence[StoredMessage]], RunPlan]
+"""What a run does, by the conversation and its tree; pure."""
 
 
 class RunRepository:
@@ -37,32 +44,58 @@ class RunRepository:
         run: Run,
         user: str,
         request: bytes,
+        plan: Planner,
         *,
-        added: Sequence[StoredMessage],
-        leaf: str,
-        saved: StoredMessage | None = None,
+        sends: str = "",
+        queued: PendingMessage | None = None,
         title: str = "",
-    ) -> tuple[StoredMessage, ...]:
-        """Store a run with its first rows, or with the row it continues (`saved`). Returns the added rows as they are stored.
-        Raises as the message and run stores do, NotFound when the conversation was deleted meanwhile, and RunTaken; then nothing
-        is stored."""
+    ) -> RunPlan:
+        """Store a run with what `plan` makes of the conversation and its tree, which nobody changes meanwhile. `sends`: the id of a new
+        message of the user, where the tree is not needed. `queued`: that message, where it was pending. `title`: for a conversation
+        without one. Returns the plan with the added rows as they are stored.
+
+        Raises as `plan` and the message and run stores do, NotFound when the conversation was deleted meanwhile, RunTaken, and
+        MessageTaken; then nothing is stored."""
         gateway = "" if self._cluster is None else self._cluster.gateway
         async with self.store.writing() as connection:
-            await self.store.conversations.hold(user, run.conversation, within=connection)
+            conversation = await self.store.conversations.hold(user, run.conversation, within=connection)
             if gateway:
                 await self.store.runs.claim(run, within=connection)
-            rows = await self.store.messages.add(added, leaf=leaf, within=connection) if added else ()
-            if saved is not None:
-                await self.store.messages.save(saved, within=connection)
-            changes: dict[str, object] = {} if added else {"leaf": leaf}
-            if title:
-                changes |= {"title": title, "title_source": "first"}
-            if changes:
-                await self.store.conversations.change(user, run.conversation, changes, within=connection)
-            for row in added:
-                await self.store.pending.remove(run.conversation, row.id, within=connection)
+            if queued is not None:
+                await self.store.pending.take(queued, within=connection)
+            tree: tuple[StoredMessage, ...] = ()
+            if sends:
+                await self._check_not_sent(run, sends, connection)
+            else:
+                tree = await self.store.messages.all(run.conversation, within=connection)
+            planned = plan(conversation, tree)
+            added = await self._write_plan(user, conversation, planned, title, connection)
             await self.store.runs.begin(run, user, request, gateway=gateway, within=connection)
-        return rows
+        return msgspec.structs.replace(planned, added=added)
+
+    async def _check_not_sent(self, run: Run, message: str, within: Transaction) -> None:
+        try:
+            row = await self.store.messages.get(run.conversation, message, within=within)
+        except NotFound:
+            return
+        if row.run and row.run != run.id:
+            raise MessageTaken(row.run)
+
+    async def _write_plan(
+        self, user: str, conversation: Conversation, plan: RunPlan, title: str, within: Transaction
+    ) -> tuple[StoredMessage, ...]:
+        """The added rows, as they are stored."""
+        added = await self.store.messages.add(plan.added, leaf=plan.leaf, within=within)
+        if plan.continued is not None:
+            await self.store.messages.save(plan.continued, within=within)
+        changes: dict[str, object] = {} if added else {"leaf": plan.leaf}
+        if title and not conversation.title:
+            changes |= {"title": title, "title_source": "first"}
+        if changes:
+            await self.store.conversations.change(user, conversation.id, changes, within=within)
+        for row in added:
+            await self.store.pending.remove(conversation.id, row.id, within=within)
+        return added
 
     @repeated
     async def add(self, run: str, rows: Sequence[StoredMessage]) -> tuple[StoredMessage, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Literal, Self
 
 import anyio
@@ -31,7 +32,7 @@ from duologue.conversations.runs.conversation_lock import ConversationLock
 from duologue.conversations.runs.elsewhere import RunsElsewhere
 from duologue.conversations.runs.owned_runs import OwnedRuns, pass_on
 from duologue.conversations.runs.plan import plan_run
-from duologue.conversations.runs.recovery import end_abandoned, recover
+from duologue.conversations.runs.recovery import AbandonedRuns
 from duologue.conversations.runs.repository import RunRepository, find_approval
 from duologue.conversations.runs.run import ActiveRun
 from duologue.conversations.runs.run_lookup import RunLookup
@@ -43,9 +44,8 @@ from duologue.conversations.runs.sent_messages import (
 )
 from duologue.errors import AccessRevoked, Busy, NotFound, Problem, Unavailable
 from duologue.store.cluster.cluster_link import ClusterLink, alone
-from duologue.store.cluster.run_claims import RunTaken
+from duologue.store.cluster.run_claims import MessageTaken, RunTaken
 from duologue.values.conversations import (
-    Content,
     Conversation,
     GenerationOptions,
     PendingMessage,
@@ -83,6 +83,7 @@ class RunService:
         self._stores = stores
         self._cluster = cluster or alone()
         self._elsewhere = RunsElsewhere(stores, self._cluster)
+        self._abandoned = AbandonedRuns(stores.durable, self._cluster, dependencies.now, self._publish_end)
         self._dependencies = dependencies
         self._settings = settings
         self._interval = interval
@@ -96,36 +97,17 @@ class RunService:
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[Self]:
         """Recover interrupted runs, then serve. At the end every run is interrupted, with its text stored."""
-        await self.recover()
+        await self._abandoned.recover()
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             OwnedRuns(self._stores, self._cluster, self._runs, tasks)
-            tasks.start_soon(self._end_abandoned_runs)
+            tasks.start_soon(self._abandoned.end_them)
             try:
                 yield self
             finally:
                 with anyio.CancelScope(shield=True):
                     await self.close()
                 tasks.cancel_scope.cancel()
-
-    async def recover(self) -> None:
-        """End the runs that the last process left unfinished. Called before any run starts."""
-        for user, run in await recover(self._stores.durable, self._dependencies.now(), self._cluster):
-            self._publish_end(user, run)
-
-    async def _end_abandoned_runs(self) -> None:
-        """End the runs of other gateways that die, each time this one has looked who lives."""
-        while self._cluster.shared:
-            await self._cluster.looked.wait()
-            try:
-                await self._end_abandoned()
-            except Problem as problem:
-                log.warning("runs of other gateways were not looked at: %s", problem.message)
-
-    async def _end_abandoned(self) -> None:
-        for user, run in await end_abandoned(self._stores.durable, self._dependencies.now(), self._cluster):
-            log.warning("run %s was interrupted: its gateway is gone", run.id)
-            self._publish_end(user, run)
 
     async def close(self) -> None:
         """Interrupt every run and wait until it is stored. No run can start after this."""
@@ -139,10 +121,17 @@ class RunService:
     # ---- starting
 
     async def start(self, user: str, conversation: str, command: RunCommand) -> Run | PendingMessage:
-        """Start a run, or return the one that this command started. A message sent during a reply becomes pending instead,
-        if its `busy` allows it. A command whose run has ended is to be looked up with `find` first.
+        """Start a run, or return the one that this command started, or that has answered its message. A message sent during a reply
+        becomes pending instead, if its `busy` allows it. A command whose run has ended is to be looked up with `find` first.
 
         Raises NotFound, BadRequest, Unsupported, what resolving the model raises, and Busy(code="run_in_progress")."""
+        try:
+            return await self._start(user, conversation, command)
+        except RunTaken:
+            # Another gateway was faster. Now its run is seen, and the message may wait for it.
+            return await self._start(user, conversation, command)
+
+    async def _start(self, user: str, conversation: str, command: RunCommand) -> Run | PendingMessage:
         stored = await self._stores.of(conversation).conversations.get(user, conversation)
         while (lock := self._locks.get(stored.id)) is not None:
             if lock.run_id == command.run:
@@ -167,7 +156,7 @@ class RunService:
         other = await self._elsewhere.running(user, conversation.running)
         if other is None or other.id in self._runs:
             return None
-        await self._end_abandoned()
+        await self._abandoned.end()
         return await self._elsewhere.running(user, other.id)
 
     async def _begin(
@@ -175,9 +164,9 @@ class RunService:
         user: str,
         conversation: Conversation,
         command: RunCommand,
-        content: tuple[Content, ...] | None = None,
+        queued: PendingMessage | None = None,
     ) -> Run:
-        """Lock the conversation and start the run. `content`: the user's message, if it is stored already."""
+        """Lock the conversation and start the run. `queued`: the user's message, if it was pending."""
         if self._closing or self._tasks is None:
             raise Unavailable("The server is shutting down. Try again in a moment.", code="server_stopping")
         lock = self._locks[conversation.id] = ConversationLock(command.run)
@@ -186,11 +175,13 @@ class RunService:
             if (known := await self.lookup.known(user, command.run)) is not None:
                 self._release(conversation.id, lock)
                 return known
-            run = await self._start_run(user, conversation, command, lock, content)
-        except RunTaken:
-            # Another gateway was faster; with this very command, if the client sent it to both.
+            run = await self._start_run(user, conversation, command, lock, queued)
+        except (RunTaken, MessageTaken) as problem:
+            # Another gateway was faster; with this very command or message, if the client sent it to both.
             self._release(conversation.id, lock)
-            if (known := await self.lookup.known(user, command.run)) is None:
+            sent_by = problem.run if isinstance(problem, MessageTaken) else command.run
+            known = await self.lookup.known(user, sent_by) if queued is None else None
+            if known is None:
                 raise
             return known
         except BaseException:
@@ -204,7 +195,7 @@ class RunService:
         conversation: Conversation,
         command: RunCommand,
         lock: ConversationLock,
-        content: tuple[Content, ...] | None,
+        queued: PendingMessage | None,
     ) -> ActiveRun:
         store = self._stores.of(conversation.id)
         defaults = await self._dependencies.defaults(user)
@@ -212,35 +203,33 @@ class RunService:
         choice, card = await self._model(user, conversation, command.options, defaults)
         options = msgspec.structs.replace(options, model=card.name)
         message = new_message(command)
-        if content is None:
-            content = await stored_content(
+        content = (
+            queued.content
+            if queued is not None
+            else await stored_content(
                 self._dependencies, user, conversation.id, message.content if message else (), card
             )
+        )
         if message is not None:
             check_content(self._dependencies, conversation.id, content, card)
-        rows = () if isinstance(command, Send) else await store.messages.all(conversation.id)
-        plan = plan_run(
-            command, conversation, rows, card=card, content=content, new_id=self._dependencies.new_id
-        )
         view = Run(command.run, conversation.id, self._dependencies.now())
-        title = "" if conversation.title or message is None else first_words(content)
         is_durable = store is self._stores.durable
         repository = RunRepository(store, self._cluster if is_durable else None)
         # A run that is in the store must also run, even if the client disconnects at this moment.
         with anyio.CancelScope(shield=True):
-            added = await repository.begin(
+            plan = await repository.begin(
                 view,
                 user,
                 msgspec.json.encode(command),
-                added=plan.added,
-                leaf=plan.leaf,
-                saved=plan.continued,
-                title=title,
+                partial(plan_run, command, card=card, content=content, new_id=self._dependencies.new_id),
+                sends=command.message.id if isinstance(command, Send) else "",
+                queued=queued,
+                title="" if message is None else first_words(content),
             )
         run = ActiveRun(
             view,
             user,
-            msgspec.structs.replace(plan, added=added),
+            plan,
             options,
             choice=choice,
             repository=repository,
@@ -308,10 +297,15 @@ class RunService:
             return
         command = Send(self._dependencies.new_id(), NewMessage(first.id, ()), options=first.options)
         try:
-            await self._begin(user, stored, command, first.content)
+            await self._begin(user, stored, command, first)
         except RunTaken:
             # It is sent when that run ends.
             return
+        except MessageTaken as taken:
+            if taken.run:
+                # Answered already: its client has sent it again.
+                await store.pending.remove(conversation, first.id)
+            await self.send_pending(user, conversation)
         except Problem:
             await store.pending.change_all(conversation, "hold")
             self._dependencies.publish(user, ListChanged(conversation))

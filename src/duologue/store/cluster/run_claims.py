@@ -1,11 +1,11 @@
-"""Why a gateway may not write a run: another one has it.
+"""Why a gateway may not write a run: another one has it, or its message.
 
-Raised by `store/runs.py`, within the transaction that would have written.
+Raised by `store/runs.py` and `store/pending.py`, within the transaction that would have written.
 """
 
 from __future__ import annotations
 
-from duologue.errors import Busy, Problem
+from duologue.errors import BadRequest, Busy, Problem
 
 
 class RunTaken(Busy):
@@ -15,6 +15,16 @@ class RunTaken(Busy):
 
     def __init__(self) -> None:
         super().__init__("A reply is being written in this conversation. Stop it, or wait until it is done.")
+
+
+class MessageTaken(BadRequest):
+    """The message to be sent has just been sent, changed or taken back. `run`: the one that has answered it, "" if none has."""
+
+    def __init__(self, run: str = "") -> None:
+        super().__init__(
+            "A message with this id exists already. Choose another id.", code="id_taken", param="message"
+        )
+        self.run = run
 
 
 class RunLost(Problem):
