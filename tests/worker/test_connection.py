@@ -145,9 +145,10 @@ async def test_what_is_no_text_is_sent_without_a_pause():
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(GatewayConnection(talk, length, report, pause=pause).run_live, wire)
-        for number in (1, 2):
-            await wire.send_down(ask(number, REQUEST))
-            await wire.until(lambda messages, number=number: number in answers(wire))
+        await wire.send_down(ask(1, REQUEST))
+        await wire.until(lambda messages: 1 in answers(wire))
+        await wire.send_down(ask(2, REQUEST))
+        await wire.until(lambda messages: 2 in answers(wire))
         wire.hang_up()
 
 
