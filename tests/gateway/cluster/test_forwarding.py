@@ -9,7 +9,7 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from duologue.gateway.cluster.forwarding import Forwarding, HopReader, Neighbours
@@ -28,6 +28,7 @@ class Gateway:
         self.neighbours = Neighbours()
         self.neighbours.gateway, self.neighbours.secret = id, SECRET
         self.seen: list[Request] = []
+        self.lists: dict[str, Any] | None = None
         everything = Route("/{path:path}", self._answer, methods=["GET", "POST", "PATCH", "DELETE"])
         self.forwarding = Forwarding(Starlette(routes=[everything]), self.neighbours)
         self.app = HopReader(self.forwarding, self.neighbours)
@@ -36,6 +37,8 @@ class Gateway:
         self.seen.append(request)
         if self.has and request.url.path not in self.has:
             return PlainTextResponse("unknown", 404)
+        if self.lists is not None:
+            return JSONResponse(self.lists)
         body = (await request.body()).decode()
         return PlainTextResponse(f"{self.id[0]} {body}", headers={"x-own": "yes"})
 
@@ -132,6 +135,34 @@ async def test_a_run_that_is_not_known_here_is_asked_of_the_others_with_the_same
         assert (await client.post("/api/runs/r/stop", content=b"why")).text == "2 why"
         unknown = await client.post("/api/runs/q/stop")
     assert (unknown.status_code, unknown.text) == (404, "unknown")
+
+
+def listing(gateway: Gateway, *questions: str) -> None:
+    """The open questions of the user that this gateway knows, by the number of their time."""
+    gateway.lists = {"approvals": [{"id": id, "created": int(id[1:])} for id in questions]}
+
+
+async def test_a_list_of_which_each_gateway_has_a_part_is_gathered_from_all_that_answer(pair):
+    one, two = pair
+    listing(one, "q1", "q4")
+    listing(two, "q1", "q2")
+    three = GatewayEntry("3" * 32, "", "http://3", "", 7, 0, 0)
+    known = one.neighbours.living()
+    one.neighbours.living = lambda: [*known, three]
+    async with one.client() as client:
+        answer = await client.get("/api/approvals", headers={"authorization": "Bearer mine"})
+    assert [entry["id"] for entry in answer.json()["approvals"]] == ["q1", "q2", "q4"]
+    assert int(answer.headers["content-length"]) == len(answer.content)
+    assert two.seen[-1].headers["authorization"] == "Bearer mine"
+
+
+async def test_a_list_is_not_gathered_where_this_gateway_refuses_the_user(pair):
+    one, two = pair
+    one.has = ("/none",)
+    listing(two, "q2")
+    async with one.client() as client:
+        answer = await client.get("/api/approvals")
+    assert (answer.status_code, answer.text) == (404, "unknown")
 
 
 async def test_nobody_else_can_say_whose_address_it_is(pair):

@@ -35,6 +35,11 @@ def test_runs_and_the_like_are_asked_for_where_they_are_not_known_here():
     assert held_thing("GET", "/api/mcp/oauth/callback") == HeldThing("ask", missing=(400, 404))
 
 
+def test_the_questions_that_wait_are_gathered_from_all_gateways():
+    assert held_thing("GET", "/api/approvals") == HeldThing("gather", "approvals")
+    assert held_thing("POST", "/api/approvals/p1") == HeldThing("ask")
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -18,6 +18,7 @@ import anyio.abc
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from duologue.errors import Problem, TooLarge
+from duologue.gateway.cluster.gathered_lists import gathered
 from duologue.gateway.cluster.held_things import (
     HeldThing,
     held_thing,
@@ -38,6 +39,8 @@ log = logging.getLogger(__name__)
 
 CONNECT_S, SILENT_S, WRITE_S = 3.0, 120.0, 60.0
 """Seconds to reach the owner, that it may send nothing (streams send a comment every 15 s), and that it may take nothing."""
+PART_S = 3.0
+"""Seconds that a gateway has to give its part of a list."""
 MOST_CONNECTIONS = 200
 MOST_BODY = 16 * 2**20
 """Bytes of a request that is tried here first, kept to be sent again."""
@@ -105,6 +108,9 @@ class Forwarding:
             if thing.how == "ask":
                 await self._ask_around(thing, scope, receive, send)
                 return
+            if thing.how == "gather":
+                await self._gather(thing.name, scope, receive, send)
+                return
             owner = await self._owner(thing)
         except Problem as problem:
             await refuse(scope, receive, send, problem)
@@ -154,6 +160,35 @@ class Forwarding:
                 return
         for message in probe.held:
             await send(message)
+
+    async def _gather(self, name: str, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer with the parts of a list that the gateways have. One that does not answer soon is left out."""
+        own = _Answer()
+        parts: list[bytes] = []
+        async with anyio.create_task_group() as tasks:
+            for entry in self._neighbours.others:
+                tasks.start_soon(self._read_part, entry, scope, parts)
+            await self._app(scope, receive, own)
+        if own.status == 200:
+            own.replace_body(gathered(name, own.body, parts))
+        for message in own.messages:
+            await send(message)
+
+    async def _read_part(self, entry: GatewayEntry, scope: Scope, parts: list[bytes]) -> None:
+        import httpx
+
+        if not entry.address:
+            return
+        headers = [(key, value) for key, value in self._headers(scope) if key != b"accept-encoding"]
+        address = entry.address.rstrip("/") + _target(scope)
+        try:
+            with anyio.fail_after(PART_S):
+                answer = await self._http().get(address, headers=headers)
+        except (httpx.HTTPError, OSError) as error:
+            log.warning("the gateway at %s does not answer: %s", entry.address, type(error).__name__)
+            return
+        if answer.status_code == 200:
+            parts.append(answer.content)
 
     async def _pass_on(self, entry: GatewayEntry, scope: Scope, receive: Receive, send: Send) -> None:
         begun = False
@@ -243,6 +278,30 @@ class _Probe:
             self.held.append(message)
         else:
             await self._send(message)
+
+
+class _Answer:
+    """A `send` that keeps a whole answer, to be changed."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+
+    async def __call__(self, message: Message) -> None:
+        self.messages.append(message)
+
+    @property
+    def status(self) -> int:
+        return int(self.messages[0]["status"]) if self.messages else 0
+
+    @property
+    def body(self) -> bytes:
+        return b"".join(message.get("body", b"") for message in self.messages[1:])
+
+    def replace_body(self, body: bytes) -> None:
+        start = self.messages[0]
+        headers = [(name, value) for name, value in start["headers"] if name.lower() != b"content-length"]
+        headers.append((b"content-length", str(len(body)).encode()))
+        self.messages = [{**start, "headers": headers}, {"type": "http.response.body", "body": body}]
 
 
 async def _answer(answer: httpx.Response, receive: Receive, send: Send) -> None:

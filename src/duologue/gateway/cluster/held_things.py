@@ -1,8 +1,8 @@
 """What only one gateway can answer, by the address of a request. Pure; `forwarding` asks for every request where several gateways share a database.
 
-Three ways to its owner. An id that a gateway makes begins with a mark of that gateway (`mark_of`). What clients name themselves is claimed in the
+Four ways to its owner. An id that a gateway makes begins with a mark of that gateway (`mark_of`). What clients name themselves is claimed in the
 database (`store/cluster/claim_rows`): its name, never its contents. What is in the memory of whoever runs it is looked for here first, and then asked of
-the others one after another. `docs/gateways.md` lists all of it.
+the others one after another. A list of which each gateway has a part is gathered from all. `docs/gateways.md` lists all of it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ MARK = 8
 TEMPORARY, BATCH = "conversation:", "batch:"
 """How the claims of temporary conversations and of batches that run begin."""
 
-How = Literal["mark", "claim", "ask"]
+How = Literal["mark", "claim", "ask", "gather"]
 
 
 class HeldThing(NamedTuple):
-    """`how` its owner is found, by `name`: a mark, or the name of a claim; "" where all are asked. `missing`: the statuses by which a gateway says that it does not
+    """`how` its owner is found, by `name`: a mark, or the name of a claim; "" where all are asked. `gather`: each gateway has a part of the
+    list of that name. `missing`: the statuses by which a gateway says that it does not
     have it."""
 
     how: How
@@ -57,12 +58,16 @@ _ASKED: Mapping[re.Pattern[str], tuple[int, ...]] = {
     re.compile(r"GET /api/mcp/oauth/callback"): (400, 404),
 }
 
+_GATHERED = {"GET /api/approvals": "approvals"}
+
 
 def held_thing(method: str, path: str) -> HeldThing | None:
     """What a request is about, where one gateway alone may be able to answer it."""
     if not path.startswith(("/api/", "/v1/")):
         return None
     line = f"{method} {path}"
+    if line in _GATHERED:
+        return HeldThing("gather", _GATHERED[line])
     for pattern in _MARKED:
         if (match := pattern.fullmatch(line)) is not None:
             return HeldThing("mark", match["mark"])
