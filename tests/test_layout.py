@@ -510,6 +510,8 @@ NAMED_ALL_THE_SAME = {"gateway/middleware/base_path.py"}
 # File names that say what a file is in its package, and may occur in several of a room.
 SHARED_STEMS = {"__init__", "__main__", "engine", "service", "request", "env"}
 FOLDER_FILES = 18
+# Folders that grow with every release: one file for each step of the database.
+HISTORIES = {SOURCE / "store/schema/migrations/versions"}
 BANNED_NAMES = {"utils", "util", "helpers", "helper", "common", "manager", "misc", "base"}
 LOOSE_TASKS = {"create_task", "ensure_future", "run_coroutine_threadsafe"}
 THREAD_DOORS = {"to_thread", "run_in_executor", "from_thread", "Thread", "ThreadPoolExecutor"}
@@ -786,7 +788,7 @@ def test_a_folder_is_read_in_one_look() -> None:
         [
             f"{folder.relative_to(ROOT)} has {files} files, of {FOLDER_FILES}"
             for folder, files in sorted(folders.items())
-            if files > FOLDER_FILES
+            if files > FOLDER_FILES and folder not in HISTORIES
         ]
     )
 
