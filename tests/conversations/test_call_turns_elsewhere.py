@@ -6,7 +6,7 @@ import pytest
 from tests.support.gateway_sites import die, schema, sites
 
 from duologue.conversations.call_turns import open_call_turns
-from duologue.errors import NotFound, Unavailable
+from duologue.errors import NotFound
 from duologue.store.cluster.claim_rows import ClaimRows
 
 __all__ = ["schema", "sites"]
@@ -26,17 +26,6 @@ async def test_a_call_in_a_stored_chat_begins_at_either_gateway(sharing):
     one, two = sharing
     await one.conversation()
     assert (await open_call_turns(two.service, "ann", "c")).request.messages == ()
-
-
-async def test_a_call_in_a_temporary_chat_of_another_gateway_is_refused_with_the_reason(sharing):
-    one, two = sharing
-    await one.conversation("t", temporary=True)
-    assert (await open_call_turns(one.service, "ann", "t")).request.messages == ()
-    with pytest.raises(Unavailable) as refused:
-        await open_call_turns(two.service, "ann", "t")
-    assert refused.value.code == "gateway_unreachable"
-    assert "temporary" in refused.value.message
-    assert "Call again" in refused.value.message
 
 
 async def test_a_temporary_chat_of_a_gateway_that_died_is_not_there_any_more(sharing):

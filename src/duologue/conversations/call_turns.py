@@ -244,19 +244,10 @@ class CallTurns:
 async def open_call_turns(
     service: Service, user: str, conversation: str, *, model: str = "", tools: Sequence[Tool] = ()
 ) -> CallTurns:
-    """The turns of a call in an existing conversation, read already. `tools`: the client's own. Raises NotFound, Unavailable where
-    a temporary one is at another gateway, and what resolving the model raises."""
+    """The turns of a call in an existing conversation, read already. `tools`: the client's own. Raises NotFound, and what resolving
+    the model raises."""
     turns = CallTurns(service, user, conversation, model=model, tools=tools)
-    try:
-        await turns.read()
-    except NotFound:
-        if not await service.stores.is_temporary_elsewhere(conversation):
-            raise
-        raise Unavailable(
-            "This temporary chat is at another server of this installation, which calls are not passed on to. Call again, which may reach "
-            "that server, or call in a chat that is stored.",
-            code="gateway_unreachable",
-        ) from None
+    await turns.read()
     return turns
 
 

@@ -220,6 +220,7 @@ class Gateway:
             video=self.video,
             wake=lambda name: self.model_service.loader.wake_named(name),
             meter=self.usage.meter,
+            elsewhere=self.sharing.calls,
         )
 
     def _features(self) -> dict[str, bool]:

@@ -16,6 +16,7 @@ from duologue.config import Settings
 from duologue.gateway.auth.guessing import GuessGuard
 from duologue.gateway.auth.rate_limit import Guess
 from duologue.gateway.cluster.cache_refresh import CacheRefresh
+from duologue.gateway.cluster.call_forwarding import CallForwarding
 from duologue.gateway.cluster.forwarding import Forwarding, HopReader, Neighbours
 from duologue.gateway.cluster.held_things import mark_of
 from duologue.gateway.cluster.membership import Membership
@@ -35,6 +36,7 @@ class Sharing:
         self.mark = mark_of(membership.id) if self.can_share else ""
         """How the ids begin of what is in the memory of this gateway."""
         self.neighbours = Neighbours()
+        self.calls = CallForwarding(self.neighbours)
         self._caches: CacheRefresh | None = None
 
     def around(self, authentication: Middleware) -> list[Middleware]:

@@ -106,10 +106,6 @@ class Stores:
     def is_temporary(self, conversation: str) -> bool:
         return conversation in self._temporary
 
-    async def is_temporary_elsewhere(self, conversation: str) -> bool:
-        """Whether this is a temporary conversation in the memory of another gateway that is living. Raises Unavailable."""
-        return self.claims is not None and await self.claims.is_held_elsewhere(TEMPORARY_CLAIM + conversation)
-
     async def create(self, user: str, conversation: Conversation) -> Conversation:
         """`Conversations.create` in the right database. Raises BadRequest `too_many_temporary`, `id_taken`."""
         if not conversation.temporary:

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
+from starlette.websockets import WebSocket
 
 from duologue.config.sections.voice import VoiceSettings
 from duologue.config.settings import LimitSettings
@@ -50,8 +51,23 @@ class CallConversations(Protocol):
     ) -> TurnStore: ...
 
 
+class CallsElsewhere(Protocol):
+    """Has a call held by the gateway that has its conversation, until it ends: `CallForwarding`. Gives the code and the reason of its close; None where it is held
+    here. `first`: what the client has said already. Raises Problem."""
+
+    async def __call__(
+        self, socket: WebSocket, conversation: str, first: Sequence[str | bytes]
+    ) -> tuple[int, str] | None: ...
+
+
 async def _wakes_nothing(model: str) -> None:
     pass
+
+
+async def _nothing_elsewhere(
+    socket: WebSocket, conversation: str, first: Sequence[str | bytes]
+) -> tuple[int, str] | None:
+    return None
 
 
 def continued_conversations(service: Callable[[], Service | None]) -> CallConversations:
@@ -90,8 +106,10 @@ class CallServices:
         video: VideoOffers | None = None,
         wake: Callable[[str], Awaitable[None]] = _wakes_nothing,
         meter: RequestMeter = NO_METER,
+        elsewhere: CallsElsewhere = _nothing_elsewhere,
     ) -> None:
         self._slots, self._meter = slots, meter
+        self.elsewhere = elsewhere
         self.wake = wake
         self.seats, self.generate, self.models = seats, generate, models
         self.apps = apps or AppRegistry()

@@ -139,7 +139,7 @@ class VoiceSocket:
 
     async def _begin(self, first: list[str | bytes], tasks: anyio.abc.TaskGroup) -> bool:
         """Begin the call with the first frame: `start`, or anything else for a call with the defaults. False: the client
-        left."""
+        left, or another gateway has held the call."""
         frame = first.pop(0) if first else await self._receive()
         if frame is None:
             return False
@@ -147,6 +147,8 @@ class VoiceSocket:
         message = await self._decode(frame) if isinstance(frame, str) else None
         if isinstance(message, caller_messages.StartCall):
             start = message
+            if await self._held_elsewhere(start, [frame, *first]):
+                return False
         else:
             first.insert(0, frame)
 
@@ -197,6 +199,15 @@ class VoiceSocket:
         tasks.start_soon(self._enforce_limits, self._call, tasks.cancel_scope)
         tasks.start_soon(self._end_when_disabled, self._call, tasks.cancel_scope)
         return True
+
+    async def _held_elsewhere(self, start: caller_messages.StartCall, said: Sequence[str | bytes]) -> bool:
+        """Whether another gateway has held the call, which has ended then. Raises Problem."""
+        if not start.conversation_id:
+            return False
+        ending = await self._services.elsewhere(self._socket, start.conversation_id, said)
+        if ending is not None:
+            self._ending = ending
+        return ending is not None
 
     async def _completed(
         self, setup: call_events.CallSetup, history: CallHistory, seat: CallSeat

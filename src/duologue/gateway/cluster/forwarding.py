@@ -3,6 +3,7 @@
 Two middlewares: `HopReader` outside of authentication takes the client's address from a gateway that passes a request on, `Forwarding` inside decides by
 the address what the request is about (`held_things`) and sends it to the owner, streamed both ways. A request that was passed on once is answered where it
 arrives, so loops cannot be. The user's own key or login goes with it and is checked again there: nothing here can speak for a user.
+`call_forwarding` does the same for the sockets of calls.
 """
 
 from __future__ import annotations
@@ -74,6 +75,37 @@ class Neighbours:
         """The other gateways that are living."""
         return [entry for entry in self.living() if entry.id != self.gateway] if self.gateway else []
 
+    async def owner_of(self, thing: HeldThing) -> GatewayEntry | None:
+        """The other gateway that has something; None where this one answers. Raises Problem where its owner is gone."""
+        others = self.others
+        if thing.how == "mark":
+            return next((entry for entry in others if mark_of(entry.id) == thing.name), None)
+        kind, _, id = thing.name.partition(":")
+        is_temporary = kind == "conversation"
+        if self.owner is None or (is_temporary and self.has_temporary(id)):
+            return None
+        owner = await self.owner(thing.name)
+        if owner is None or owner == self.gateway:
+            return None
+        found = next((entry for entry in others if entry.id == owner), None)
+        if found is None and is_temporary:
+            raise owner_gone()
+        return found
+
+    def headers(self, scope: Scope) -> list[tuple[bytes, bytes]]:
+        """The headers with which another gateway gets this request: the client's own, and who passes it on."""
+        client = scope["client"][0] if scope.get("client") else ""
+        hop = signed(self.secret, Hop(self.gateway, client), _method(scope), target_of(scope), time.time())
+        kept = [
+            (name, value)
+            for name, value in scope["headers"]
+            if name not in NOT_PASSED_ON
+            and name not in (b"x-request-id", b"forwarded")
+            and not name.startswith((b"x-forwarded-", b"sec-fetch-", b"sec-websocket-"))
+        ]
+        id = str(scope.get("state", {}).get("request_id", "")).encode()
+        return [*kept, (HEADER, hop), (b"x-request-id", id)]
+
 
 class HopReader:
     """Puts the client's own address into requests that another gateway passes on."""
@@ -82,11 +114,12 @@ class HopReader:
         self._app, self._neighbours = app, neighbours
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and self._neighbours.gateway:
+        if scope["type"] in ("http", "websocket") and self._neighbours.gateway:
             values = header_values(scope, HEADER)
             if len(values) == 1:
                 value = values[0].encode("latin-1")
-                hop = verified(self._neighbours.secret, value, scope["method"], _target(scope), time.time())
+                secret, now = self._neighbours.secret, time.time()
+                hop = verified(secret, value, _method(scope), target_of(scope), now)
                 if hop is not None and hop.client:
                     scope["client"] = (hop.client, 0)
         await self._app(scope, receive, send)
@@ -111,7 +144,7 @@ class Forwarding:
             if thing.how == "gather":
                 await self._gather(thing.name, scope, receive, send)
                 return
-            owner = await self._owner(thing)
+            owner = await self._neighbours.owner_of(thing)
         except Problem as problem:
             await refuse(scope, receive, send, problem)
             return
@@ -124,23 +157,6 @@ class Forwarding:
         if scope["type"] != "http" or not self._neighbours.others or header_values(scope, HEADER):
             return None
         return held_thing(scope["method"], scope["path"])
-
-    async def _owner(self, thing: HeldThing) -> GatewayEntry | None:
-        """The other gateway that has something; None where this one answers. Raises Problem where its owner is gone."""
-        others = self._neighbours.others
-        if thing.how == "mark":
-            return next((entry for entry in others if mark_of(entry.id) == thing.name), None)
-        kind, _, id = thing.name.partition(":")
-        is_temporary = kind == "conversation"
-        if self._neighbours.owner is None or (is_temporary and self._neighbours.has_temporary(id)):
-            return None
-        owner = await self._neighbours.owner(thing.name)
-        if owner is None or owner == self._neighbours.gateway:
-            return None
-        found = next((entry for entry in others if entry.id == owner), None)
-        if found is None and is_temporary:
-            raise owner_gone()
-        return found
 
     async def _ask_around(self, thing: HeldThing, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer here, or where it is known if it is not known here."""
@@ -180,7 +196,7 @@ class Forwarding:
         if not entry.address:
             return
         headers = [(key, value) for key, value in self._headers(scope) if key != b"accept-encoding"]
-        address = entry.address.rstrip("/") + _target(scope)
+        address = entry.address.rstrip("/") + target_of(scope)
         try:
             with anyio.fail_after(PART_S):
                 answer = await self._http().get(address, headers=headers)
@@ -215,7 +231,7 @@ class Forwarding:
             raise owner_unreachable()
         request = self._http().build_request(
             scope["method"],
-            entry.address.rstrip("/") + _target(scope),
+            entry.address.rstrip("/") + target_of(scope),
             headers=self._headers(scope),
             content=_body(receive) if _has_body(scope) else None,
         )
@@ -233,24 +249,8 @@ class Forwarding:
                 await answer.aclose()
 
     def _headers(self, scope: Scope) -> list[tuple[bytes, bytes]]:
-        client = scope["client"][0] if scope.get("client") else ""
-        hop = signed(
-            self._neighbours.secret,
-            Hop(self._neighbours.gateway, client),
-            scope["method"],
-            _target(scope),
-            time.time(),
-        )
-        kept = [
-            (name, value)
-            for name, value in scope["headers"]
-            if name not in NOT_PASSED_ON
-            and name not in (b"x-request-id", b"forwarded")
-            and not name.startswith((b"x-forwarded-", b"sec-fetch-"))
-        ]
-        id = str(scope.get("state", {}).get("request_id", "")).encode()
         # Every server answers to this name, whatever its own is.
-        return [*kept, (b"host", b"localhost"), (HEADER, hop), (b"x-request-id", id)]
+        return [*self._neighbours.headers(scope), (b"host", b"localhost")]
 
     def _http(self) -> httpx.AsyncClient:
         if self._client is None:
@@ -366,7 +366,12 @@ def _has_body(scope: Scope) -> bool:
     return any(name in (b"content-length", b"transfer-encoding") for name, _ in scope["headers"])
 
 
-def _target(scope: Scope) -> str:
+def _method(scope: Scope) -> str:
+    """A WebSocket's request has no method in its scope."""
+    return str(scope.get("method", "GET"))
+
+
+def target_of(scope: Scope) -> str:
     """Path and query, as they were sent, without the path that a proxy put before it."""
     raw = scope.get("raw_path") or scope["path"].encode()
     path = raw.decode("latin-1").removeprefix(base_of(scope))

@@ -73,14 +73,6 @@ class ClaimRows:
         async with self._database.reading() as connection:
             return {name.removeprefix(prefix) for name in await connection.scalars(others)}
 
-    async def is_held_elsewhere(self, name: str) -> bool:
-        """Whether another living gateway has something."""
-        theirs = select(claims.c.name).where(
-            claims.c.name == name, claims.c.gateway != self._gateway, self._is_living(claims.c.gateway)
-        )
-        async with self._database.reading() as connection:
-            return await connection.scalar(theirs) is not None
-
     async def release(self, names: Collection[str]) -> None:
         """Give claims back; without effect on those of others."""
         async with self._database.writing() as connection:
