@@ -23,12 +23,18 @@ from typing import Any
 import asyncpg
 import httpx
 
+from duologue.gateway.scheduling.pool import REFRESH
+from duologue.gateway.scheduling.queueing.places import NEAR
 from load import duologue, stream
 from scale_model import Costs, Models, Users
 
 CHAT = "/v1/chat/completions"
 DATABASE = os.environ.get("SCALE_DATABASE", "postgresql://postgres@127.0.0.1:5432/test")
 CONNECTIONS = 10
+PACE = 40
+"""Tokens a second of a reply."""
+STREAMS = (1, 4, 16, 64, 128)
+"""How many replies are relayed at a time, for the cost of a chunk."""
 TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -74,6 +80,8 @@ async def calibrate(*, short: bool = False) -> Costs:
         gateway, workers = processes(port)
         request, chunk, worker_chunk = await _replies(port, gateway, workers, 20 * parts)
         client = await _waiting(port, gateway, 50 * parts)
+    paced = await _paced(1.0 * parts)
+    place, waiting = await _told(1.5 * parts)
     idle = max(0.0, (await _idle(6, 3.0 * parts) - await _idle(1, 3.0 * parts)) / 5)
     saves, saves_a_second, commits, notice, sent = await _database(parts)
     return Costs(
@@ -87,6 +95,9 @@ async def calibrate(*, short: bool = False) -> Costs:
         commits,
         notice,
         sent,
+        paced,
+        place,
+        waiting,
         when,
         machine,
         load,
@@ -121,6 +132,63 @@ async def _waiting(port: int, gateway: int, count: int) -> float:
     await asyncio.gather(*tasks, return_exceptions=True)
     await asyncio.sleep(1)
     return max(0.0, grown / count)
+
+
+async def _paced(seconds: float) -> tuple[tuple[float, float], ...]:
+    """What a chunk costs the gateway where streams come at the pace of a model, each on its own: for a few rates of chunks, which are told too."""
+    settings = json.dumps([{"engine": "scripted", "slots": max(STREAMS)}] * 2)
+    chance = random.Random(4)
+    with duologue(
+        DUOLOGUE_WORKERS=settings, DUOLOGUE_SUPERVISE="false", DUOLOGUE_VOICE__ENABLED="false"
+    ) as port:
+        gateway, _ = processes(port)
+        idle = await _spent(gateway, seconds)
+
+        async def spread(text: str) -> None:
+            # Nobody sends at the same moment as all others.
+            await asyncio.sleep(chance.random())
+            await stream(port, CHAT, body(text))
+
+        points = []
+        for streams in STREAMS:
+            text = f"/pace {1000 / PACE:g}\n/repeat {PACE * (seconds + 2.5):.0f} x "
+            tasks = [asyncio.create_task(spread(text)) for _ in range(streams)]
+            await asyncio.sleep(1.5)  # all of them write now
+            busy = await _spent(gateway, seconds)
+            await asyncio.gather(*tasks)
+            rate = float(streams * PACE)
+            points.append((rate, max(0.0, busy - idle) / rate))
+    return tuple(points)
+
+
+async def _told(seconds: float) -> tuple[float, float]:
+    """What it costs to tell a client its place, and a second of a client that waits far back."""
+    settings = json.dumps([{"engine": "scripted", "slots": 1}])
+    far = 400
+    with duologue(
+        DUOLOGUE_WORKERS=settings, DUOLOGUE_SUPERVISE="false", DUOLOGUE_VOICE__ENABLED="false"
+    ) as port:
+        gateway, _ = processes(port)
+        tasks = [asyncio.create_task(stream(port, CHAT, body("/hang")))]
+        await asyncio.sleep(3)
+        idle = await _spent(gateway, seconds)
+        tasks += [asyncio.create_task(stream(port, CHAT, body("/hang"))) for _ in range(NEAR)]
+        await asyncio.sleep(4)  # streams that wait are opened after two seconds
+        near = await _spent(gateway, seconds)
+        tasks += [asyncio.create_task(stream(port, CHAT, body("/hang"))) for _ in range(far)]
+        await asyncio.sleep(8)
+        all_of_them = await _spent(gateway, seconds)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    return max(0.0, near - idle) * REFRESH / NEAR, max(0.0, all_of_them - near) / far
+
+
+async def _spent(process: int, seconds: float) -> float:
+    """Cores that a process uses for so long."""
+    before, began = cpu(process), time.perf_counter()
+    await asyncio.sleep(seconds)
+    return (cpu(process) - before) / (time.perf_counter() - began)
 
 
 async def _idle(workers: int, seconds: float) -> float:

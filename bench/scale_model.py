@@ -14,7 +14,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
+from duologue.gateway.scheduling.pool import REFRESH
+from duologue.gateway.scheduling.queueing.places import NEAR
 from duologue.gateway.scheduling.queueing.slots import QueueEntry
+from duologue.gateway.scheduling.queueing.worker_table import MANY
 from duologue.gateway.scheduling.scheduler import Command, Granted, Scheduler
 from duologue.gateway.usage.key_limiter import KeyLimiter, LimitExceeded, LimitTime
 from duologue.values.usage.key_limits import AppliedLimits
@@ -82,6 +85,11 @@ class Outcome:
     @property
     def cost(self) -> float:
         return statistics.fmean(self.costs) if self.costs else 0.0
+
+    @property
+    def waiting(self) -> float:
+        """How many waited, on average."""
+        return sum(self.waits) / self.seconds if self.seconds else 0.0
 
     def wait(self, part: float) -> float:
         ordered = sorted(self.waits)
@@ -232,6 +240,7 @@ class Costs:
     request: float
     """A reply, with all that is not its text, in the gateway."""
     chunk: float
+    """A chunk of its text where many come at full speed."""
     client_bytes: float
     """Memory of a client that waits."""
     worker: float
@@ -246,9 +255,36 @@ class Costs:
     notice: float
     """A notice that a gateway hears."""
     notice_sent: float = 0.0
+    paced: tuple[tuple[float, float], ...] = ()
+    """A chunk where they come at the pace of models: chunks a second of the gateway, and the cost of each, in growing order. The fewer come, the more often
+    each of them wakes the processes alone."""
+    place: float = 0.0
+    """A place in the queue that is told to a client."""
+    waiting: float = 0.0
+    """A second of a client that waits far back: the forecast goes over it every few seconds, and tells it now and then."""
     when: str = ""
     machine: str = ""
     load: float = 0.0
+
+    def relayed(self, rate: float) -> float:
+        """The cost of a chunk in a gateway that relays so many a second: between what was measured, by the logarithm of the rate; beyond it the
+        nearest one, so that nothing is promised that was not measured."""
+        if not self.paced:
+            return self.chunk
+        below = [point for point in self.paced if point[0] <= rate]
+        above = [point for point in self.paced if point[0] > rate]
+        if not below or not above:
+            return (below or above)[-1 if below else 0][1]
+        (low, dear), (high, cheap) = below[-1], above[0]
+        part = math.log(rate / low) / math.log(high / low)
+        return dear + part * (cheap - dear)
+
+    def places(self, waiting: float, granted: float, slots: float) -> float:
+        """Seconds a second for the places of so many waiting clients, of whom `granted` get a slot each second, on so many slots: those near the head are
+        told every few seconds, and where slots are few whenever one before them got its slot."""
+        near = min(waiting, NEAR)
+        told = near / REFRESH + (near * granted if slots <= MANY else 0.0)
+        return told * self.place + max(0.0, waiting - NEAR) * self.waiting
 
 
 @dataclass(frozen=True)
@@ -265,6 +301,7 @@ class Demand:
     requests: float
     idle: float
     notices: float
+    places: float
     database: float
     memory: float
     """GiB of a gateway."""
@@ -272,7 +309,7 @@ class Demand:
     @property
     def gateway(self) -> float:
         """The event loop of each gateway, in cores."""
-        return self.scheduler + self.relay + self.requests + self.idle + self.notices
+        return self.scheduler + self.relay + self.requests + self.idle + self.notices + self.places
 
     @property
     def busiest(self) -> str:
@@ -283,6 +320,7 @@ class Demand:
             "requests": self.requests,
             "idle workers": self.idle,
             "notices": self.notices,
+            "places in the queue": self.places,
         }
         return max(parts, key=lambda name: parts[name])
 
@@ -300,9 +338,10 @@ def demand(
     costs: Costs,
     users: Users,
     models: Models,
-    waiting: int = 0,
+    waiting: float = 0.0,
 ) -> Demand:
-    """What so many users ask of so many gateways. `event`: the seconds of an event of the scheduler with that many workers."""
+    """What so many users ask of so many gateways. `event`: the seconds of an event of the scheduler with that many workers; `waiting`: how many of
+    the users wait for a slot, on average."""
     replies = rate_of(active, users, models)
     chunks = replies * users.tokens_mean / models.tokens_a_chunk
     seconds = models.seconds(users.tokens_mean)
@@ -317,22 +356,31 @@ def demand(
         replies,
         chunks,
         scheduler=2 * replies * own * event,
-        relay=chunks * own * costs.chunk,
+        relay=chunks * own * costs.relayed(chunks * own),
         requests=replies * own * costs.request,
         idle=workers * costs.worker,
         notices=0.0 if gateways == 1 else notices * costs.notice,
+        places=costs.places(waiting * own, replies * own, workers * models.slots),
         database=commits / costs.commits,
         memory=(active * own * costs.client_bytes) / 2**30,
     )
 
 
 def gateways_for(
-    workers: int, active: int, event: float, costs: Costs, users: Users, models: Models, *, most: float = 0.6
+    workers: int,
+    active: int,
+    event: float,
+    costs: Costs,
+    users: Users,
+    models: Models,
+    *,
+    waiting: float = 0.0,
+    most: float = 0.6,
 ) -> Demand:
     """The fewest gateways of which none is busier than `most` of a core; those that are best where no number is enough."""
     best: Demand | None = None
     for gateways in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128):
-        asked = demand(workers, active, gateways, event, costs, users, models)
+        asked = demand(workers, active, gateways, event, costs, users, models, waiting)
         if best is None or asked.gateway < best.gateway:
             best = asked
         if asked.gateway <= most:

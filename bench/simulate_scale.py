@@ -48,7 +48,12 @@ def table(costs: Costs, users: Users, models: Models, sizes: tuple[int, ...], ev
         )
         waits = Simulation(workers, models, users, timed=timed).waiting()
         lines.append(
-            row(gateways_for(workers, active, made.cost, costs, users, models), made.cost, waits, costs)
+            row(
+                gateways_for(workers, active, made.cost, costs, users, models, waiting=made.waiting),
+                made.cost,
+                waits,
+                costs,
+            )
         )
     return lines
 
@@ -69,8 +74,14 @@ def check(costs: Costs, seconds: float, clients: int) -> list[str]:
     said = Simulation(2, models, users, timed=timed).closed(clients, seconds)
     true = asyncio.run(closed_loop(clients, seconds, users, models))
     rate = said.replies / said.seconds
-    cores = demand(2, clients, 1, said.cost, costs, users, models)
-    use = rate * (costs.request + users.tokens_mean * costs.chunk + 2 * said.cost)
+    nobody_waits = demand(2, clients, 1, said.cost, costs, users, models)
+    chunks = rate * users.tokens_mean
+    parts = {
+        "requests": rate * (costs.request + 2 * said.cost),
+        "relay of text": chunks * costs.relayed(chunks),
+        "places": costs.places(said.waiting, rate, 2 * models.slots),
+        "idle": 2 * costs.worker,
+    }
     return [
         f"{clients} clients, two workers with {models.slots} slots, {seconds:g} s:",
         "",
@@ -79,9 +90,11 @@ def check(costs: Costs, seconds: float, clients: int) -> list[str]:
         off("replies/s", rate, true.replies / true.seconds),
         off("wait, half of them, s", said.wait(0.5), true.wait(0.5)),
         off("wait, 95 %, s", said.wait(0.95), true.wait(0.95)),
-        off("the gateway, cores", use, true.cores),
+        off("the gateway, cores", sum(parts.values()), true.cores),
         "",
-        f"({cores.replies:.1f} replies/s if nobody waited)",
+        f"({nobody_waits.replies:.1f} replies/s if nobody waited; computed cores: "
+        + ", ".join(f"{name} {part:.3f}" for name, part in parts.items())
+        + ")",
     ]
 
 
@@ -91,6 +104,12 @@ def off(name: str, said: float, true: float) -> str:
         if true
         else f"| {name} | {said:.3g} | 0 | |"
     )
+
+
+def read_costs(text: str) -> Costs:
+    """The costs as a calibration wrote them."""
+    values = json.loads(text)
+    return Costs(**values | {"paced": tuple((rate, cost) for rate, cost in values.get("paced", ()))})
 
 
 def main() -> None:
@@ -116,7 +135,7 @@ def main() -> None:
         FILE.write_text(json.dumps(dataclasses.asdict(costs), indent=1) + "\n")
         print(FILE.read_text())
         return
-    costs = Costs(**json.loads(FILE.read_text()))
+    costs = read_costs(FILE.read_text())
     if options.check:
         print("\n".join(check(costs, options.seconds, options.clients)))
         return
