@@ -111,3 +111,26 @@ def test_gateways_that_share_a_slot_take_turns(
         assert any('"content":"' in line for line in lines)
     for server, client in zip(gateways, clients, strict=True):
         server.until(lambda client=client: row(client).get("status") == "idle")
+
+
+def draining(client: httpx.Client) -> bool:
+    rows = client.get("/api/machines").raise_for_status().json()["machines"]
+    return any(row["draining"] for machine in rows for row in machine["workers"])
+
+
+def test_a_drain_at_one_gateway_holds_at_both_until_it_is_undone_at_either(
+    gateways: list[Any], clients: list[httpx.Client], worker: subprocess.Popen[bytes]
+) -> None:
+    for server, client in zip(gateways, clients, strict=True):
+        server.until(lambda client=client: row(client).get("status") == "idle")
+    path = f"/api/admin/workers/{row(clients[0])['worker_id']}/drain"
+    clients[0].post(path).raise_for_status()
+    gateways[1].until(lambda: draining(clients[1]))
+    with stream(clients[1], "hello") as refused:
+        refused.read()
+    assert refused.status_code == 503
+    clients[1].delete(path).raise_for_status()
+    gateways[0].until(lambda: not draining(clients[0]))
+    with stream(clients[0], "hello") as answered:
+        answered.read()
+    assert answered.status_code == 200

@@ -74,6 +74,10 @@ class Sharing:
         gateway.model_service.remembered.on_stored = partial(self._caches.changed, "default_model")
         stores.durable.mcp.on_stored = partial(self._caches.changed, "tool_servers")
         stores.durable.upstreams.on_stored = partial(self._caches.changed, "connected_servers")
+        drains = gateway.life.worker_drains
+        drains.use(stores.durable.server_settings)
+        drains.on_stored = partial(self._caches.changed, "drained_workers")
+        gateway.joins.admitted = drains.joined
         service.uploads.mark = gateway.clips.mark = self.mark
         for pool in gateway.pools():
             pool.mark_tickets(self.mark)
@@ -94,6 +98,7 @@ class Sharing:
         tasks.start_soon(caches.keep_fresh, "modes", gateway.apps.reload)
         tasks.start_soon(caches.keep_fresh, "connected_servers", gateway.upstreams.reload)
         tasks.start_soon(caches.keep_fresh, "default_model", gateway.model_service.remembered.reload)
+        tasks.start_soon(caches.keep_fresh, "drained_workers", gateway.life.worker_drains.reload)
         toolbox = None if gateway.service is None else gateway.service.toolbox
         if toolbox is not None:
             tasks.start_soon(caches.keep_fresh, "tool_servers", toolbox.registry.reload)

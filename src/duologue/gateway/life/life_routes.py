@@ -47,15 +47,17 @@ def router(life: LifeService) -> APIRouter:
     @routes.post("/workers/{name:path}/drain", summary="Drain a worker", status_code=202)
     async def drain_worker(name: str, request: Request) -> dict[str, Any]:
         """Nothing new begins on this worker; what runs on it goes on. The other workers of its model take over; without one, its
-        requests are refused."""
-        life.pool_of(name).drain(name, "by an admin")
+        requests are refused. One of another machine is drained at all servers of the database."""
+        life.pool_of(name)
+        await life.worker_drains.drain(name)
         record(request, "worker.drain", name)
         return life.view()
 
     @routes.delete("/workers/{name:path}/drain", summary="Let a drained worker work again")
     async def undo_worker(name: str, request: Request) -> dict[str, Any]:
         """Ends the drain of a worker. 409 `worker_retiring` for one that is being unloaded."""
-        life.pool_of(name).resume(name)
+        life.pool_of(name)
+        await life.worker_drains.resume(name)
         record(request, "worker.resume", name)
         return life.view()
 
@@ -71,6 +73,8 @@ def router(life: LifeService) -> APIRouter:
         names = [name for pool in life.pools for name in pool.workers]
         for name in workers or ():
             life.pool_of(name)
+        # A worker that was restarted works again.
+        await life.worker_drains.forget(workers or names)
         life.restart.start(workers or names)
         record(request, "workers.restart", ", ".join(workers or names))
         return life.view()

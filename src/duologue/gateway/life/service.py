@@ -21,6 +21,7 @@ from duologue.gateway.life.measured_memory import ProbeHardware, measure
 from duologue.gateway.life.replacement import ANYWHERE, NOWHERE, WorkerMemory
 from duologue.gateway.life.rolling_restart import RollingRestart
 from duologue.gateway.life.scaler import Scaler
+from duologue.gateway.life.shared_drains import SharedDrains
 from duologue.gateway.life.work_gate import WorkGate
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.workers.worker_status import WorkerStatus
@@ -62,6 +63,7 @@ class LifeService:
         self._folder = settings.data / "models"
         self._runs: ActiveRuns | None = None
         self.drain = Drain(time.time, self._running)
+        self.worker_drains = SharedDrains(pools)
         self.restart = RollingRestart(pools, self._memory, moved, self.grace)
         self.scaler = Scaler(
             pools[0],

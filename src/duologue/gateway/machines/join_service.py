@@ -133,6 +133,8 @@ class JoinService:
         self._sessions: dict[str, JoinSession] = {}
         """By the name of the worker."""
         self._joins = join_rules.Allowance(JOINS_AT_ONCE, JOINS_A_SECOND)
+        self.admitted: Callable[[str], None] = lambda name: None
+        """Called with the name of a worker that was taken into its pool."""
         self.addresses_changed = Notifier()
         """The addresses of the gateways have changed: every worker is told."""
 
@@ -234,6 +236,7 @@ class JoinService:
             )
             joined = keeper
             pool.admit(keeper)
+            self.admitted(worker.name)
         return self._started(worker, keeper, user)
 
     def _begin_placed(self, worker: JoinRow, keeper: PlacedWorker, user: User) -> JoinSession:

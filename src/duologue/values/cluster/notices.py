@@ -53,7 +53,7 @@ class ListNews(Struct, frozen=True, tag="list_news"):
     event: ListEvent
 
 
-CachedRows = Literal["modes", "tool_servers", "connected_servers", "default_model"]
+CachedRows = Literal["modes", "tool_servers", "connected_servers", "default_model", "drained_workers"]
 """What gateways keep in memory and read again when another one has changed it."""
 
 
