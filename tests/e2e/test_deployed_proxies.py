@@ -36,6 +36,8 @@ def test_two_gateways_behind_it_are_one_and_either_may_go(
     ):
         gateways[0].until(lambda: answers(url))
         streams_at_once(http)
+        # Its client has left: the gateway is told at once, although the model says nothing more.
+        gateways[0].until(lambda: not any(busy(gateway) for gateway in gateways), seconds=25)
         with connect(f"ws://127.0.0.1:{port}/ws/chat", additional_headers=headers, proxy=None) as socket:
             socket.send(json.dumps({"messages": [{"role": "user", "content": "/say Hello"}]}))
             assert "Hello" in socket_text(socket)
@@ -95,6 +97,12 @@ def answers(url: str) -> bool:
         return httpx.get(f"{url}/ready", timeout=LONG, trust_env=False).status_code == 200
     except httpx.TransportError:
         return False
+
+
+def busy(gateway: Server) -> int:
+    """Its slots that work."""
+    headers = {"Authorization": f"Bearer {KEY}"}
+    return int(httpx.get(f"{gateway.url}/status", headers=headers, trust_env=False).json()["slots_busy"])
 
 
 def status(http: httpx.Client) -> int:
