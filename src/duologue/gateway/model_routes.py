@@ -35,7 +35,7 @@ def model_routes(parts: GatewayParts) -> tuple[APIRouter, ...]:
     """The routes."""
     data, pool, models = parts.settings.data, parts.pool, parts.models
     asked = AskedModels(parts.requested_models, pool)
-    adapters = AdapterService(pool, data / LORAS, parts.model_service.changed)
+    adapters = AdapterService(pool, data / LORAS, data / "models", parts.model_service.changed)
     return (
         token_routes.router(asked, parts.settings.limits),
         server_routes.router(asked),

@@ -11,7 +11,7 @@ import pytest
 from msgspec import structs
 
 from duologue.cli.joining import join_command
-from duologue.cli.joining.join_command import JoinFlags, as_offered, join
+from duologue.cli.joining.join_command import JoinFlags, _has_offered_adapters, as_offered, join
 from duologue.cli.joining.joined_process import JoinedProcess
 from duologue.errors import StartFailed
 from duologue.models.placement import Card
@@ -152,3 +152,10 @@ def test_a_worker_that_an_admin_removed_leaves_the_others_alone() -> None:
     removed, refused = Removed(spec, "info:text"), Refused(spec, "info:text")
     assert anyio.run(join_command.keep, [removed, removed]) == 0
     assert anyio.run(join_command.keep, [removed, refused]) == 1
+
+
+def test_only_a_worker_without_adapters_of_its_own_fetches_those_of_the_gateway(tmp_path: Path) -> None:
+    offered = {str(tmp_path / "by-hash" / "ab" / "style.gguf"): 1.0}
+    assert _has_offered_adapters(LoadSpec("w", "llama", "m"), tmp_path)
+    assert _has_offered_adapters(LoadSpec("w", "llama", "m", {"loras": offered}), tmp_path)
+    assert not _has_offered_adapters(LoadSpec("w", "llama", "m", {"loras": {"/mine.gguf": 1.0}}), tmp_path)

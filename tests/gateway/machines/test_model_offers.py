@@ -52,6 +52,19 @@ async def test_a_model_is_offered_with_its_adapters_and_the_template_that_was_ch
     assert offer.template == "{{ x }}"
 
 
+async def test_a_model_of_the_folder_is_offered_with_the_adapters_that_other_machines_are_to_load(
+    folder, tmp_path
+):
+    write_tiny_adapter(tmp_path / "style.gguf")
+    pool = Pool([], Scheduler())
+    offers = ModelOffers(pool, folder)
+    plain = await offers.offer("small")
+    assert plain.adapters == ()
+    pool.tuning.offer_adapters(plain.name, {str(tmp_path / "style.gguf"): 0.5})
+    [offered] = (await offers.offer("small")).adapters
+    assert (offered.file.name, offered.scale) == ("style.gguf", 0.5)
+
+
 @pytest.mark.parametrize(
     "name", ["../secret", "../secret.gguf", "/etc/passwd", "", "small.gguf/../../secret"]
 )

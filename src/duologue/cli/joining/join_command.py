@@ -72,6 +72,7 @@ def join(flags: JoinFlags, environ: Mapping[str, str], asides: TextIO) -> int:
     tracing = _tracing(settings.tracing)
     cards = list_cards()
     specs = _specs(flags, settings, others, address, key, fingerprints, cards, asides)
+    models = settings.data / "models"
     joins = [
         JoinSpec(
             str(address),
@@ -80,6 +81,8 @@ def join(flags: JoinFlags, environ: Mapping[str, str], asides: TextIO) -> int:
             fingerprints,
             flags.insecure_http,
             flags.machine or socket.gethostname(),
+            serve=flags.serve if _has_offered_adapters(spec, models) else "",
+            folder=str(models),
             devices=_devices(cards),
             drain_s=settings.lifecycle.drain_s,
         )
@@ -193,6 +196,14 @@ def as_offered(spec: LoadSpec, served: FetchedModel, data: Path) -> LoadSpec:
         preset=spec.preset if spec.preset != ModelPreset() else offer.preset,
         template=template,
         task=offer.task,
+    )
+
+
+def _has_offered_adapters(spec: LoadSpec, models: Path) -> bool:
+    """Whether the adapters are those of the offer, if it has some: those of this machine's own settings stay as they are."""
+    adapters = spec.options.get(ADAPTERS) or {}
+    return isinstance(adapters, dict) and all(
+        Path(str(path)).is_relative_to(models / FOLDER) for path in adapters
     )
 
 

@@ -237,6 +237,7 @@ class JoinService:
             joined = keeper
             pool.admit(keeper)
             self.admitted(worker.name)
+        keeper.status.offered = join.serves
         return self._started(worker, keeper, user)
 
     def _begin_placed(self, worker: JoinRow, keeper: PlacedWorker, user: User) -> JoinSession:

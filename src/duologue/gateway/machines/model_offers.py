@@ -118,7 +118,8 @@ class ModelOffers:
                 return found._replace(preset=spec.preset, template=template, adapters=adapters)
         for path in catalogue.list_models(self._folder):
             if name in (catalogue.model_name(path), catalogue.file_stem(path)):
-                return _found(catalogue.model_name(path), path, {}, {})
+                own = catalogue.model_name(path)
+                return _found(own, path, {}, {})._replace(adapters=self._pool.tuning.adapters(own))
         raise ModelNotFound(
             f"This server offers no model {name[:100]!r} to workers. `duologue models list` shows its models; those of connected servers "
             "have no files here."

@@ -27,6 +27,7 @@ class ModelTuning:
         """The sampling preset in use; None: each model's own alone."""
         self._scales: dict[str, dict[str, float]] = {}
         self._templates: dict[str, str] = {}
+        self._adapters: dict[str, dict[str, float]] = {}
 
     def template(self, queue: str) -> str:
         """The path of the chat template chosen for the model in this line; "": the model's own."""
@@ -50,10 +51,22 @@ class ModelTuning:
         else:
             _remember(self._scales, queue, dict(scales))
 
+    def adapters(self, model: str) -> Mapping[str, float]:
+        """The files of the adapters with which workers of other machines load a model that no worker here has, with their scales."""
+        return self._adapters.get(model, {})
+
+    def offer_adapters(self, model: str, paths: Mapping[str, float]) -> None:
+        """Have workers of other machines load these adapters with the model of this name from their next start on."""
+        if paths:
+            _remember(self._adapters, model, dict(paths))
+        else:
+            self._adapters.pop(model, None)
+
     def forget(self, queue: str) -> None:
         """Its model was unloaded."""
         self._scales.pop(queue, None)
         self._templates.pop(queue, None)
+        self._adapters.pop(queue, None)
 
     def applied(self, request: ChatRequest, queue: str, card: ModelCard) -> ChatRequest:
         """The request with what was chosen. Scales that a request names itself count."""

@@ -69,6 +69,8 @@ class Join(Struct, frozen=True, tag="join"):
     """The ids of the gateways that it has joined by other addresses."""
     placed: str = ""
     """The name of the place that the gateway made for it (`pool: ray`); empty for one that was started by hand."""
+    serves: bool = False
+    """Whether its files are those that this gateway offers, adapters included, which it looks at again whenever it starts."""
 
 
 class JoinBulk(Struct, frozen=True, tag="join_bulk"):

@@ -37,7 +37,7 @@ GOODBYE_SECONDS = 5.0
 class LineOwner(Protocol):
     """What a line needs of its worker. No method may wait."""
 
-    def introduction(self, session: str, received: int) -> Join:
+    def introduction(self, line: int, session: str, received: int) -> Join:
         """The first message on the live socket."""
         ...
 
@@ -171,7 +171,7 @@ class GatewayLine:
     ) -> Broken | Refuse | Decision:
         """Dial and use the live socket until it breaks."""
         joined = self._owner.joined_elsewhere(self.number)
-        join = self._owner.introduction(session, live.link.received)
+        join = self._owner.introduction(self.number, session, live.link.received)
         try:
             trust = await self._trusted()
             async with dialled(self.address, "live", self._key, trust, join, self._gateways_changed) as (

@@ -7,6 +7,8 @@
     DUOLOGUE_JOIN_INSECURE_HTTP  `1`: plain HTTP over a network is allowed
     DUOLOGUE_JOIN_MACHINE        the name of this machine; the host name without it
     DUOLOGUE_JOIN_PLACED         the name of the place that the gateway made for the worker (`pool: ray`)
+    DUOLOGUE_JOIN_SERVE          the name of the gateway's model that it serves with the gateway's adapters, and
+    DUOLOGUE_JOIN_FOLDER         the folder for models of this machine
     DUOLOGUE_JOIN_DEVICES        the devices of this machine, as JSON of a list of `MachineDevice`
     DUOLOGUE_JOIN_DRAIN_S        seconds that running work may take to end after SIGTERM; 20 without it
     DUOLOGUE_JOIN_RETRY_S        seconds that it stays joined after its model could not be loaded, to say why; 30 without it
@@ -45,6 +47,8 @@ class JoinSpec(Struct, frozen=True):
     insecure_http: bool = False
     machine: str = ""
     placed: str = ""
+    serve: str = ""
+    folder: str = ""
     devices: tuple[MachineDevice, ...] = ()
     drain_s: float = DRAIN
     retry_s: float = RETRY
@@ -59,6 +63,8 @@ class JoinSpec(Struct, frozen=True):
             "INSECURE_HTTP": "1" if self.insecure_http else "",
             "MACHINE": self.machine,
             "PLACED": self.placed,
+            "SERVE": self.serve,
+            "FOLDER": self.folder,
             "DEVICES": msgspec.json.encode(self.devices).decode() if self.devices else "",
             "DRAIN_S": str(self.drain_s),
             "RETRY_S": str(self.retry_s),
@@ -84,6 +90,8 @@ def take_join_spec(environ: MutableMapping[str, str]) -> JoinSpec:
             insecure_http=take("INSECURE_HTTP") == "1",
             machine=take("MACHINE", socket.gethostname()),
             placed=take("PLACED"),
+            serve=take("SERVE"),
+            folder=take("FOLDER"),
             devices=msgspec.json.decode(take("DEVICES", "[]"), type=tuple[MachineDevice, ...]),
             drain_s=float(take("DRAIN_S", str(DRAIN))),
             retry_s=float(take("RETRY_S", str(RETRY))),

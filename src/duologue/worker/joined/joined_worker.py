@@ -160,7 +160,7 @@ class JoiningWorker:
 
     # ---- what a line asks
 
-    def introduction(self, session: str, received: int) -> Join:
+    def introduction(self, line: int, session: str, received: int) -> Join:
         """As `LineOwner`."""
         load_spec = self._spec.load_spec
         return Join(
@@ -178,6 +178,8 @@ class JoiningWorker:
             devices=self._spec.devices,
             joined=tuple(sorted(filter(None, (line.gateway for line in self._lines.values())))),
             placed=self._spec.placed,
+            # Its files are those of the gateway that it was started with.
+            serves=bool(self._spec.serve) and self._address_of(line) == str(self._first),
         )
 
     def connect(self, line: int) -> GatewayConnection:
@@ -283,6 +285,10 @@ def main() -> None:
             from duologue.worker.joined.placed_model import with_own_files
 
             spec = with_own_files(spec)
+        if spec.serve:
+            from duologue.worker.joined.offered_adapters import with_offered_adapters
+
+            spec = with_offered_adapters(spec)
         code = anyio.run(partial(_run, spec, os.environ.pop("DUOLOGUE_WORKER_TRACEPARENT", "")))
     except Problem as problem:
         log.error("%s", problem.message)

@@ -34,7 +34,7 @@ def with_own_files(spec: JoinSpec, folder: Path | None = None) -> JoinSpec:
         return spec
     log.info("the model %s is not on this node: its files come from %s", spec.load_spec.model, spec.url)
     try:
-        served = _fetched(spec, folder or _cache())
+        served = fetched(spec, spec.load_spec.model, folder or _cache())
     except (Problem, OSError) as error:
         reason = error.message if isinstance(error, Problem) else str(error)
         log.error("the files of %s cannot be downloaded: %s", spec.load_spec.model, reason)
@@ -47,12 +47,13 @@ def _lacks_files(spec: LoadSpec) -> bool:
     return spec.engine == "llama" and isinstance(model, str) and not Path(model).exists()
 
 
-def _fetched(spec: JoinSpec, folder: Path) -> FetchedModel:
+def fetched(spec: JoinSpec, name: str, folder: Path) -> FetchedModel:
+    """The model of this name at the spec's gateway, its files in `folder`. Blocks. Raises Problem, OSError."""
     address = parse_gateway(spec.url, insecure_http=spec.insecure_http)
     trust = anyio.run(partial(trust_for, address, spec.fingerprints))
     while True:
         try:
-            return fetch_model(address, spec.key, trust, spec.load_spec.model, folder, LoggedDownload())
+            return fetch_model(address, spec.key, trust, name, folder, LoggedDownload())
         except Busy as busy:
             log.info("%s", busy.message)
             time.sleep(BUSY_SECONDS)
