@@ -371,6 +371,7 @@ PURE = (
     "conversations/history/context_window.py",
     "conversations/history/prompt_messages.py",
     "conversations/runs/plan.py",
+    "conversations/runs/saving/save_queue.py",
     "conversations/history/generation_options.py",
     "conversations/history/summary_prompt.py",
     "conversations/history/title_rules.py",

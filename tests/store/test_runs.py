@@ -121,14 +121,14 @@ async def test_a_run_is_abandoned_once_its_gateway_does_not_live_and_never_for_i
 async def test_an_abandoned_run_is_taken_once_and_its_owner_has_lost_it(store):
     run = await owned(store, "r", "dead")
     async with store.writing() as connection:
-        await store.runs.hold("r", "dead", within=connection)
+        await store.runs.hold("r", gateway="dead", within=connection)
         assert await store.runs.take("r", "a", within=connection) == ("local", run)
     async with store.writing() as connection:
         await store.runs.end(Run("r", run.conversation, 5, ended=9, outcome="interrupted"), within=connection)
     async with store.writing() as connection:
         assert await store.runs.take("r", "b", within=connection) is None
         with pytest.raises(RunLost):
-            await store.runs.hold("r", "dead", within=connection)
+            await store.runs.hold("r", gateway="dead", within=connection)
 
 
 async def test_the_run_of_a_living_gateway_is_not_taken(store):

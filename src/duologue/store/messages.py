@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
-from sqlalchemy import bindparam, delete, insert, literal, select, update
+from sqlalchemy import bindparam, delete, insert, literal, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from duologue.errors import BadRequest, NotFound
@@ -27,10 +27,17 @@ BATCH = 500
 """Most ids in one statement."""
 _SELECT = select(*rows.COLUMNS)
 _INSERT = insert(messages)
-_SAVE = update(messages).where(
-    messages.c.conversation == bindparam("in_conversation"), messages.c.id == bindparam("with_id")
+_SAVE = update(messages).where(messages.c.sequence == bindparam("at"))
+_HELD = held(
+    select(messages.c.conversation, messages.c.id, messages.c.sequence)
+    .where(tuple_(messages.c.conversation, messages.c.id).in_(bindparam("keys", expanding=True)))
+    .order_by(messages.c.sequence)
 )
-_MOVE = _SAVE.values(parent=bindparam("new_parent"))
+_MOVE = (
+    update(messages)
+    .where(messages.c.conversation == bindparam("in_conversation"), messages.c.id == bindparam("with_id"))
+    .values(parent=bindparam("new_parent"))
+)
 
 
 class Messages:
@@ -100,18 +107,15 @@ class Messages:
     async def save(self, *changed: StoredMessage, within: AsyncConnection | None = None) -> None:
         """Update existing rows, except for parent, sequence and `created`. A running row is not indexed for search yet. Raises
         NotFound when one no longer exists; then none is written."""
+        if not changed:
+            return
         async with self._database.writing(within) as connection:
-            for row in changed:
-                key = {"in_conversation": row.conversation, "with_id": row.id}
-                result = await connection.execute(_SAVE, rows.columns(row) | key)
-                if result.rowcount == 0:
-                    raise NotFound("The message is there no more.", code="message_gone")
-            for conversation, ended in _by_conversation(row for row in changed if row.status != "running"):
-                there = await _sequences(connection, conversation, [row.id for row in ended])
-                ended = [msgspec.structs.replace(row, sequence=there[row.id]) for row in ended]
-                await connection.execute(
-                    delete(message_blobs).where(message_blobs.c.message.in_(there.values()))
-                )
+            there = await _held_sequences(connection, changed)
+            kept = [msgspec.structs.replace(row, sequence=there[row.conversation, row.id]) for row in changed]
+            await connection.execute(_SAVE, [rows.columns(row) | {"at": row.sequence} for row in kept])
+            for conversation, ended in _by_conversation(row for row in kept if row.status != "running"):
+                sequences = [row.sequence for row in ended]
+                await connection.execute(delete(message_blobs).where(message_blobs.c.message.in_(sequences)))
                 await _attach(connection, await _owner(connection, conversation), ended)
 
     async def get(
@@ -257,6 +261,20 @@ async def _sequences(connection: AsyncConnection, conversation: str, ids: Iterab
         )
         sequences |= {row.id: row.sequence for row in await connection.execute(these)}
     return sequences
+
+
+async def _held_sequences(
+    connection: AsyncConnection, changed: Sequence[StoredMessage]
+) -> dict[tuple[str, str], int]:
+    """The sequences of rows by conversation and id, kept until the transaction ends. Raises NotFound when one no longer exists."""
+    keys = sorted({(row.conversation, row.id) for row in changed})
+    there: dict[tuple[str, str], int] = {}
+    for start in range(0, len(keys), BATCH):
+        found = await connection.execute(_HELD, {"keys": keys[start : start + BATCH]})
+        there |= {(row.conversation, row.id): row.sequence for row in found}
+    if len(there) < len(keys):
+        raise NotFound("The message is there no more.", code="message_gone")
+    return there
 
 
 async def _parents(connection: AsyncConnection, conversation: str) -> dict[str, str | None]:

@@ -6,11 +6,11 @@ first ends it, and the row is locked meanwhile, so that its old owner, should it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from sqlalchemy import Row, delete, exists, insert, select, update
+from sqlalchemy import Row, bindparam, delete, exists, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from duologue.errors import BadRequest, NotFound
@@ -18,6 +18,7 @@ from duologue.store.cluster.database_clock import database_now
 from duologue.store.cluster.run_claims import RunLost, RunTaken
 from duologue.store.database import Database
 from duologue.store.log_entry import LogEntry
+from duologue.store.schema.locking import replacing
 from duologue.store.schema.rows import json, optional_json
 from duologue.store.schema.tables import conversations, gateways, run_log, runs
 from duologue.values.conversations import RowError
@@ -26,6 +27,12 @@ from duologue.values.runs import Run
 __all__ = ["LogEntry", "Runs"]
 
 _COLUMNS = tuple(runs.c[name] for name in Run.__struct_fields__)
+_HELD = (
+    select(runs.c.id)
+    .where(runs.c.id.in_(bindparam("ids", expanding=True)), runs.c.gateway == bindparam("of_gateway"))
+    .order_by(runs.c.id)
+    .with_for_update()
+)
 _error = msgspec.json.Decoder(RowError).decode
 _lengths = msgspec.json.Decoder(tuple[int, ...]).decode
 
@@ -65,24 +72,28 @@ class Runs:
     async def append(
         self, run_id: str, entries: Sequence[LogEntry], *, within: AsyncConnection | None = None
     ) -> None:
-        """Append entries to a log. An entry that has grown replaces its earlier version."""
-        if not entries:
-            return
+        """Append entries to a log. An entry that is there already is replaced: after a commit whose answer was lost it comes again."""
+        await self.append_all({run_id: entries}, within=within)
+
+    async def append_all(
+        self, entries: Mapping[str, Sequence[LogEntry]], *, within: AsyncConnection | None = None
+    ) -> None:
+        """`append` for the logs of several runs."""
         values = [
             {
-                "run": run_id,
+                "run": run,
                 "first": entry.first,
                 "last": entry.last,
                 "lengths": json(entry.lengths),
                 "event": entry.event,
             }
-            for entry in entries
+            for run, new in entries.items()
+            for entry in new
         ]
+        if not values:
+            return
         async with self._database.writing(within) as connection:
-            await connection.execute(
-                delete(run_log).where(run_log.c.run == run_id, run_log.c.first >= entries[0].first)
-            )
-            await connection.execute(insert(run_log), values)
+            await connection.execute(replacing(connection, run_log), values)
 
     async def log(
         self, run_id: str, after: int = 0, *, within: AsyncConnection | None = None
@@ -138,10 +149,10 @@ class Runs:
         if (await within.execute(others)).first() is not None:
             raise RunTaken
 
-    async def hold(self, id: str, gateway: str, *, within: AsyncConnection) -> None:
-        """Keep the run until the transaction ends. Raises RunLost when it is not this gateway's any more."""
-        own = select(runs.c.id).where(runs.c.id == id, runs.c.gateway == gateway)
-        if (await within.execute(own.with_for_update())).first() is None:
+    async def hold(self, *ids: str, gateway: str, within: AsyncConnection) -> None:
+        """Keep runs until the transaction ends. Raises RunLost when one is not this gateway's any more."""
+        found = await within.execute(_HELD, {"ids": sorted(set(ids)), "of_gateway": gateway})
+        if len(found.all()) < len(set(ids)):
             raise RunLost
 
     async def abandoned(self, gateway: str = "") -> list[str]:

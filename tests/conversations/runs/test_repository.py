@@ -1,5 +1,6 @@
 """What runs keep, each in one transaction, on every kind of database."""
 
+import anyio
 import msgspec
 import pytest
 from tests.support.store_fixtures import clock, conversation, database, row, store
@@ -110,6 +111,70 @@ async def test_rows_and_log_are_kept_together_or_not_at_all(keeping):
     await keeping.end(Run("r", "c", 1, 2, "done"), [row("c", "a", "u", "Half.", "assistant")], [])
     assert (await keeping.store.conversations.get("ann", "c")).running is None
     assert (await keeping.store.messages.get("c", "a")).text == "Half."
+
+
+@pytest.fixture
+async def several(keeping):
+    """Runs r0 to r3, each in a conversation of its own with a row that it writes."""
+    for number in range(4):
+        made = await conversation(keeping.store, id=f"c{number}", user="ann")
+        rows = (row(made.id, "a", None, "", "assistant", status="running", run=f"r{number}"),)
+        run = Run(f"r{number}", made.id, 1)
+        await keeping.begin(run, "ann", b"{}", planning(RunPlan(None, "a", rows)))
+    return keeping
+
+
+async def grow(keeping, number, message="a"):
+    log = RunLog()
+    log.add(RunDelta("a", "text", "Half"))
+    grown = row(f"c{number}", message, None, "Half", "assistant", status="running", run=f"r{number}")
+    await keeping.save(f"r{number}", [grown], log.unsaved())
+
+
+async def kept(keeping):
+    """Of which runs the text and the log are stored."""
+    numbers = range(4)
+    texts = [(await keeping.store.messages.get(f"c{number}", "a")).text for number in numbers]
+    logs = [len(await keeping.store.runs.log(f"r{number}")) for number in numbers]
+    assert [bool(text) for text in texts] == [bool(log) for log in logs]
+    return [number for number in numbers if texts[number]]
+
+
+async def test_runs_that_are_saved_at_once_share_a_transaction(several, monkeypatch):
+    writing, begun = several.store.writing, []
+
+    def counted():
+        begun.append(1)
+        return writing()
+
+    monkeypatch.setattr(several.store, "writing", counted)
+    async with anyio.create_task_group() as tasks:
+        for number in range(4):
+            tasks.start_soon(grow, several, number)
+    assert await kept(several) == [0, 1, 2, 3]
+    assert len(begun) == 1
+
+
+async def test_of_runs_that_are_saved_at_once_one_that_is_gone_fails_alone(several):
+    failed = []
+
+    async def grow_missing():
+        with pytest.raises(NotFound):
+            await grow(several, 2, "gone")
+        failed.append(2)
+
+    async with anyio.create_task_group() as tasks:
+        for number in (0, 1, 3):
+            tasks.start_soon(grow, several, number)
+        tasks.start_soon(grow_missing)
+    assert failed == [2]
+    assert await kept(several) == [0, 1, 3]
+
+
+async def test_entries_that_are_saved_again_after_a_lost_answer_are_stored_once(several):
+    await grow(several, 0)
+    await grow(several, 0)
+    assert len(await several.store.runs.log("r0")) == 1
 
 
 async def test_a_row_the_user_wrote_waits_no_more(keeping):

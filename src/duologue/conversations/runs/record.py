@@ -14,9 +14,9 @@ import msgspec
 from anyio.abc import TaskStatus
 
 from duologue.conversations.agent.turn import ModelTurn, row_error
-from duologue.conversations.runs.autosave import INTERVAL, RETRY, Autosave, try_save
 from duologue.conversations.runs.event_log import LogEntry, RunLog
 from duologue.conversations.runs.repository import RunRepository
+from duologue.conversations.runs.saving.autosave import INTERVAL, RETRY, Autosave, try_save
 from duologue.errors import Problem, Unavailable
 from duologue.notifier import Notifier
 from duologue.store.cluster.run_claims import RunLost

@@ -12,6 +12,8 @@ import msgspec
 
 from duologue.conversations.runs.event_log import LogEntry
 from duologue.conversations.runs.plan import RunPlan
+from duologue.conversations.runs.saving.group_commit import GroupCommit
+from duologue.conversations.runs.saving.save_queue import RunSave
 from duologue.errors import NotFound
 from duologue.store.cluster.cluster_link import ClusterLink
 from duologue.store.cluster.run_claims import MessageTaken
@@ -30,13 +32,14 @@ Planner = Callable[[Conversation, Sequence[StoredMessage]], RunPlan]
 
 
 class RunRepository:
-    """One store as runs use it. Every method raises Unavailable as the database does, and RunLost when another gateway has ended the
+    """One store as all runs use it. Every method raises Unavailable as the database does, and RunLost when another gateway has ended the
     run."""
 
     def __init__(self, store: Store, cluster: ClusterLink | None = None) -> None:
         """`cluster`: where other gateways may have the same database."""
         self.store = store
         self._cluster = cluster if cluster is not None and cluster.shared else None
+        self._saves = GroupCommit(self._save_all)
 
     @repeated
     async def begin(
@@ -101,26 +104,30 @@ class RunRepository:
     async def add(self, run: str, rows: Sequence[StoredMessage]) -> tuple[StoredMessage, ...]:
         """Store rows, the last as the new leaf. Pending messages of the same ids are no longer pending."""
         async with self.store.writing() as connection:
-            await self._hold(run, connection)
+            await self._hold(run, within=connection)
             for row in rows:
                 if row.role == "user":
                     await self.store.pending.remove(row.conversation, row.id, within=connection)
             stored = await self.store.messages.add(rows, leaf=rows[-1].id, within=connection)
         return stored
 
-    @repeated
     async def save(self, run: str, rows: Sequence[StoredMessage], entries: Sequence[LogEntry]) -> None:
-        """Store rows and log entries together. Raises NotFound when a row no longer exists."""
+        """Store rows and log entries together, in one transaction with those of other runs that are saved now. Raises NotFound when a
+        row no longer exists."""
+        await self._saves.save(RunSave(run, rows, entries))
+
+    @repeated
+    async def _save_all(self, saves: Sequence[RunSave]) -> None:
         async with self.store.writing() as connection:
-            await self._hold(run, connection)
-            await self.store.messages.save(*rows, within=connection)
-            await self.store.runs.append(run, entries, within=connection)
+            await self._hold(*(save.run for save in saves), within=connection)
+            await self.store.messages.save(*(row for save in saves for row in save.rows), within=connection)
+            await self.store.runs.append_all({save.run: save.entries for save in saves}, within=connection)
 
     @repeated
     async def end(self, run: Run, rows: Sequence[StoredMessage], entries: Sequence[LogEntry]) -> None:
         """As `save`, and mark the run as ended."""
         async with self.store.writing() as connection:
-            await self._hold(run.id, connection)
+            await self._hold(run.id, within=connection)
             await self.store.messages.save(*rows, within=connection)
             await self.store.runs.append(run.id, entries, within=connection)
             await self.store.runs.end(run, within=connection)
@@ -132,9 +139,9 @@ class RunRepository:
         if self._cluster is not None:
             self._cluster.notices.post(RunSaved(run))
 
-    async def _hold(self, run: str, within: Transaction) -> None:
+    async def _hold(self, *runs: str, within: Transaction) -> None:
         if self._cluster is not None:
-            await self.store.runs.hold(run, self._cluster.gateway, within=within)
+            await self.store.runs.hold(*runs, gateway=self._cluster.gateway, within=within)
 
 
 class StoredApprovals:

@@ -32,13 +32,13 @@ from duologue.conversations.agent.tool_calls import (
     tool_call_row,
 )
 from duologue.conversations.agent.turn import INTERNAL_ERROR, ModelTurn, row_error
-from duologue.conversations.runs.autosave import INTERVAL, RETRY
 from duologue.conversations.runs.model_turns import ModelTurns
 from duologue.conversations.runs.plan import RunPlan, assistant_row
 from duologue.conversations.runs.prompt import PromptBuilder
 from duologue.conversations.runs.record import RunRecord
 from duologue.conversations.runs.recovery import interrupted
 from duologue.conversations.runs.repository import RunRepository, StoredApprovals
+from duologue.conversations.runs.saving.autosave import INTERVAL, RETRY
 from duologue.errors import Problem
 from duologue.values.conversations import (
     Approval,

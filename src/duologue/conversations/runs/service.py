@@ -20,7 +20,6 @@ from duologue.conversations.agent.approvals import ApprovalReply, check_reply
 from duologue.conversations.agent.dependencies import RunDependencies
 from duologue.conversations.history.generation_options import inherited
 from duologue.conversations.history.title_rules import first_words
-from duologue.conversations.runs.autosave import INTERVAL, RETRY
 from duologue.conversations.runs.chosen_model import chosen_model
 from duologue.conversations.runs.commands import (
     NewMessage,
@@ -36,6 +35,7 @@ from duologue.conversations.runs.recovery import AbandonedRuns
 from duologue.conversations.runs.repository import RunRepository, find_approval
 from duologue.conversations.runs.run import ActiveRun
 from duologue.conversations.runs.run_lookup import RunLookup
+from duologue.conversations.runs.saving.autosave import INTERVAL, RETRY
 from duologue.conversations.runs.sent_messages import (
     check_content,
     check_room,
@@ -92,6 +92,11 @@ class RunService:
         self._locks: dict[str, ConversationLock] = {}
         self._runs: dict[str, ActiveRun] = {}
         self.lookup = RunLookup(stores, self._runs)
+        self._repositories = {
+            True: RunRepository(stores.durable, self._cluster),
+            False: RunRepository(stores.temporary),
+        }
+        """By whether what they store is durable. All runs share them, and so the transactions of their saves."""
         self._closing = False
 
     @asynccontextmanager
@@ -213,8 +218,7 @@ class RunService:
         if message is not None:
             check_content(self._dependencies, conversation.id, content, card)
         view = Run(command.run, conversation.id, self._dependencies.now())
-        is_durable = store is self._stores.durable
-        repository = RunRepository(store, self._cluster if is_durable else None)
+        repository = self._repositories[store is self._stores.durable]
         # A run that is in the store must also run, even if the client disconnects at this moment.
         with anyio.CancelScope(shield=True):
             plan = await repository.begin(

@@ -6,6 +6,7 @@ Used by the stores. A SQLite file has one writer at a time, so there they are as
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def held(statement: Any) -> Any:
 
 def inserted(connection: AsyncConnection, table: Table, values: Mapping[str, object]) -> Any:
     """The statement that adds a row, unless another gateway has just added it."""
-    return _insert(connection, table).values(values).on_conflict_do_nothing()
+    return _insert(connection.dialect.name, table).values(values).on_conflict_do_nothing()
 
 
 def replaced(
@@ -34,11 +35,28 @@ def replaced(
     row is held until the transaction ends."""
     key = [column.name for column in table.primary_key]
     new = {name: value for name, value in values.items() if name not in key} if changed is None else changed
-    return _insert(connection, table).values(values).on_conflict_do_update(index_elements=key, set_=new)
+    return (
+        _insert(connection.dialect.name, table)
+        .values(values)
+        .on_conflict_do_update(index_elements=key, set_=new)
+    )
 
 
-def _insert(connection: AsyncConnection, table: Table) -> Any:
-    if connection.dialect.name == "postgresql":
+def replacing(connection: AsyncConnection, table: Table) -> Any:
+    """The statement that adds the rows it is executed with, in place of those with the same primary keys."""
+    return _replacing(connection.dialect.name, table)
+
+
+@cache
+def _replacing(dialect: str, table: Table) -> Any:
+    statement = _insert(dialect, table)
+    key = [column.name for column in table.primary_key]
+    new = {column.name: column for column in statement.excluded if column.name not in key}
+    return statement.on_conflict_do_update(index_elements=key, set_=new)
+
+
+def _insert(dialect: str, table: Table) -> Any:
+    if dialect == "postgresql":
         from sqlalchemy.dialects.postgresql import insert
     else:
         from sqlalchemy.dialects.sqlite import insert  # type: ignore[assignment]

@@ -7,6 +7,7 @@ never overlap.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Awaitable, Callable, Sequence
 
 import anyio
@@ -111,10 +112,9 @@ class Autosave:
                     failed = await self._run_attempt() is not None
                     if failed:
                         self._dirty.set()
-                    # Measured from start to start: a slow store must not increase how much text is at risk.
                     interval = min(QUICK_INTERVAL, self._interval) if self.is_quick else self._interval
-                    left = interval - (anyio.current_time() - start)
-                    with anyio.move_on_after(self._retry if failed else max(left, interval / 5)):
+                    pause = self._retry if failed else pause_after(start, anyio.current_time(), interval)
+                    with anyio.move_on_after(pause):
                         await self._urgent.wait()
         finally:
             self._is_looping = False
@@ -148,6 +148,13 @@ class Autosave:
             self._log.mark_saved(entries[-1].last)
         self._on_save(problem)
         return problem
+
+
+def pause_after(start: float, now: float, interval: float) -> float:
+    """Seconds until the next save, after one that took from `start` to `now`. All runs are due at the same ticks, so that one transaction
+    stores them. Counted from the start: a slow store must not increase how much text is at risk."""
+    tick = (math.floor(start / interval) + 1) * interval
+    return max(tick - now, interval / 5)
 
 
 async def try_save(save: Callable[[], Awaitable[None]]) -> Problem | None:

@@ -5,8 +5,8 @@ from typing import Any
 import anyio
 import pytest
 
-from duologue.conversations.runs.autosave import Autosave
 from duologue.conversations.runs.event_log import RunLog
+from duologue.conversations.runs.saving.autosave import Autosave, pause_after
 from duologue.errors import Problem, Unavailable
 from duologue.values.conversations import StoredMessage, TextContent
 from duologue.values.runs import RunDelta
@@ -116,3 +116,10 @@ async def test_a_bug_of_the_store_is_told_like_any_other_trouble(shop, caplog):
         await shop.saving.flush()
     assert "secret" not in caught.value.message
     assert "a secret" in caplog.text
+
+
+def test_all_runs_are_due_at_the_same_ticks_and_none_later_than_an_interval():
+    for start in (100.0, 100.13, 100.37):
+        assert start + pause_after(start, start, 0.5) == pytest.approx(100.5)
+    assert 100.4 + pause_after(100.3, 100.4, 0.1) == pytest.approx(100.42), "it took longer than the interval"
+    assert 100.49 + pause_after(100.49, 100.49, 0.5) == pytest.approx(100.59), "the tick is too near"

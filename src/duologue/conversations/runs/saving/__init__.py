@@ -1,0 +1,1 @@
+"""How what running replies write gets into the store: when each is saved, and which are saved together."""
