@@ -14,7 +14,9 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from tests.support.ports import free_port
 
 from duologue.client.http import Client
+from duologue.config import Settings
 from duologue.errors import Problem, Unauthorized, Unavailable
+from duologue.gateway import tls
 
 KEY = "secret"
 
@@ -91,16 +93,16 @@ class Server:
 
 
 @asynccontextmanager
-async def served():
+async def served(**tls_files):
     server = Server()
     listener = socket.create_server(("127.0.0.1", 0))
     program = uvicorn.Server(
-        uvicorn.Config(server.app, log_config=None, ws="websockets-sansio", lifespan="off")
+        uvicorn.Config(server.app, log_config=None, ws="websockets-sansio", lifespan="off", **tls_files)
     )
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(lambda: program.serve(sockets=[listener]))
         try:
-            yield server, f"http://127.0.0.1:{listener.getsockname()[1]}/base"
+            yield server, f"http{'s' if tls_files else ''}://127.0.0.1:{listener.getsockname()[1]}/base"
         finally:
             program.should_exit = True
 
@@ -269,3 +271,18 @@ async def test_a_stream_of_events_that_breaks_in_the_middle_is_a_lost_connection
                 await anext(following)
         assert raised.value.code == "connection_lost"
         tasks.cancel_scope.cancel()
+
+
+@pytest.mark.anyio
+async def test_a_certificate_that_is_not_trusted_is_said_and_can_be_by_the_environment(tmp_path, monkeypatch):
+    settings = Settings.model_validate({"data": tmp_path, "tls": {"enabled": True}})
+    chain, key = tls.tls_files(settings)
+    async with served(ssl_certfile=chain, ssl_keyfile=key) as (_, url):
+        async with Client(url, KEY) as client:
+            with pytest.raises(Unavailable, match="SSL_CERT_FILE") as refused:
+                await client.status()
+        assert refused.value.code != "unreachable"
+        (tmp_path / "ca.crt").write_bytes(tls.authority_certificate(settings) or b"")
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.crt"))
+        async with Client(url, KEY) as client:
+            assert await client.status() == {"total_workers": 1}

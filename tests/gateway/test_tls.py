@@ -214,6 +214,13 @@ def test_without_a_certificate_of_our_making_programs_trust_as_usual(tmp_path):
     assert tls.trusting(settings(tmp_path)) is None, "none was made yet"
 
 
+def test_programs_trust_the_authority_of_the_data_folder_where_only_the_command_line_switched_tls_on(
+    tmp_path,
+):
+    tls_files(settings(tmp_path))
+    assert tls.trusting(load(None, {}, {"data": str(tmp_path)})) is not None
+
+
 def test_a_certificate_for_a_name_the_authority_may_not_sign_for_is_refused_by_clients(tmp_path):
     ensure_certificate(tmp_path, HERE, AT)
     authority = read_pair(tmp_path / CA_FILE)

@@ -192,7 +192,8 @@ class Client:
                 headers=self._headers,
                 timeout=httpx.Timeout(10, read=None),
                 trust_env=self._proxied,
-                verify=self._trust or True,
+                # Not by `trust_env`, which is off for this machine: SSL_CERT_FILE is about it too.
+                verify=self._trust or httpx.create_ssl_context(),
             )
         return self._http
 
@@ -239,7 +240,23 @@ class Client:
             raise self._unreachable(error) from error
 
     def _unreachable(self, error: Exception) -> Unavailable:
+        if _is_about_certificate(error):
+            return Unavailable(
+                f"The certificate of {self.base_url} is not signed by an authority that this machine knows. If the server made it itself (--tls), "
+                f"set SSL_CERT_FILE to a copy of {self.base_url}/ca.crt."
+            )
         return Unavailable(f"No server answers at {self.base_url} ({error}).", code="unreachable")
+
+
+def _is_about_certificate(error: BaseException | None) -> bool:
+    """Whether a connection failed because its certificate is not trusted."""
+    import ssl
+
+    while error is not None:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def audio_in(message: Mapping[str, Any]) -> bytes:

@@ -69,8 +69,11 @@ def tls_files(settings: Settings) -> tuple[Path, Path]:
 def authority_certificate(settings: Settings) -> bytes | None:
     """The authority's certificate as PEM, for devices to trust; None with the operator's certificate or without TLS."""
     own = settings.tls.certificate is not None or settings.tls.private_key is not None
-    pair = None if own or not settings.tls.enabled else read_pair(settings.data / "tls" / CA_FILE)
-    if pair is None:
+    return None if own or not settings.tls.enabled else _authority_in(settings.data)
+
+
+def _authority_in(data: Path) -> bytes | None:
+    if (pair := read_pair(data / "tls" / CA_FILE)) is None:
         return None
     from cryptography.hazmat.primitives.serialization import Encoding
 
@@ -94,9 +97,9 @@ def pinned_fingerprint(settings: Settings) -> str:
 
 
 def trusting(settings: Settings) -> ssl.SSLContext | None:
-    """A context for clients on this machine that trusts this server's authority besides the usual ones; None if the server
-    has no authority, and the usual ones suffice."""
-    authority = authority_certificate(settings)
+    """A context for clients on this machine that trusts the authority in the data folder besides the usual ones, also where the server was started
+    with `--tls` and these settings say nothing of it; None if there is no authority, and the usual ones suffice."""
+    authority = _authority_in(settings.data)
     if authority is None:
         return None
     context = ssl.create_default_context()

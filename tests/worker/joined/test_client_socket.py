@@ -32,6 +32,13 @@ def test_a_server_without_joining_is_for_a_person() -> None:
     assert "machines.join" in broken.problem.message
 
 
+def test_a_server_that_speaks_https_only_is_for_a_person_with_the_address_to_join() -> None:
+    body = b'{"error": {"code": "https_needed", "message": "Use https://home:8006/join/live instead."}}'
+    broken = broken_by(parse_gateway("http://127.0.0.1:8006"), answered(400, body))
+    assert isinstance(broken.problem, StartFailed)
+    assert broken.problem.message.endswith("--join https://127.0.0.1:8006")
+
+
 def test_everything_else_is_tried_again() -> None:
     for error in (answered(503), answered(429), ConnectionRefusedError("no"), TimeoutError(), EOFError()):
         broken = broken_by(GATEWAY, error)

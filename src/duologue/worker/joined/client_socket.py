@@ -116,7 +116,7 @@ def broken_by(address: GatewayAddress, error: Exception) -> Broken:
     """What an error means for whoever dials."""
     match error:
         case InvalidStatus():
-            return _refused(address, error.response.status_code, _sentence(bytes(error.response.body or b"")))
+            return _refused(address, error.response.status_code, _error_of(bytes(error.response.body or b"")))
         case ssl.SSLCertVerificationError():
             return Broken(
                 f"its certificate was not accepted: {error.verify_message}",
@@ -131,8 +131,14 @@ def broken_by(address: GatewayAddress, error: Exception) -> Broken:
             return Broken(str(error) or type(error).__name__)
 
 
-def _refused(address: GatewayAddress, status: int, said: str) -> Broken:
-    """What a status instead of a WebSocket means; `said`: the gateway's own sentence."""
+def _refused(address: GatewayAddress, status: int, error: _ErrorText) -> Broken:
+    """What a status instead of a WebSocket means; `error`: what the gateway says of it."""
+    said = error.message
+    if error.code == "https_needed":
+        secure = str(address).replace("http://", "https://", 1)
+        return Broken(
+            "it speaks HTTPS only", StartFailed(f"The server at {address} speaks HTTPS only: --join {secure}")
+        )
     if status in (401, 403):
         sentence = said or (
             "The key is refused. Make one there with `duologue key add NAME --role worker`, and pass it by --key-file."
@@ -152,16 +158,17 @@ def _refused(address: GatewayAddress, status: int, said: str) -> Broken:
     return Broken(f"it answered {status}{': ' if said else ''}{said}")
 
 
-def _sentence(body: bytes) -> str:
-    """The message in the JSON of an error; "" if there is none."""
+def _error_of(body: bytes) -> _ErrorText:
+    """The error in a JSON body; an empty one if there is none."""
     try:
-        return msgspec.json.decode(body, type=_ErrorBody).error.message
+        return msgspec.json.decode(body, type=_ErrorBody).error
     except msgspec.MsgspecError:
-        return ""
+        return _ErrorText("")
 
 
 class _ErrorText(msgspec.Struct):
     message: str
+    code: str = ""
 
 
 class _ErrorBody(msgspec.Struct):
