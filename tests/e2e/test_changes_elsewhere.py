@@ -90,3 +90,37 @@ async def test_the_default_model_that_is_chosen_at_one_gateway_is_that_of_the_ot
         # Unloading it where it was chosen ends the choice everywhere.
         assert (await at_one.post("/v1/model/unload", json={"name": "tiny"})).status_code == 200
         await until(is_that_of_the_settings)
+
+
+async def test_the_template_that_is_chosen_at_one_gateway_is_that_of_the_other(gateways):
+    one, two = gateways
+    folder = one.data / "templates"
+    folder.mkdir(exist_ok=True)
+    (folder / "terse.jinja").write_text("TERSE {{ messages[0].content }}")
+    messages = [{"role": "user", "content": "hello"}]
+    async with (
+        httpx.AsyncClient(base_url=one.url, timeout=60) as at_one,
+        httpx.AsyncClient(base_url=two.url, timeout=60) as at_two,
+    ):
+
+        async def prompt() -> str:
+            rendered = await at_two.post("/apply-template", json={"model": "tiny", "messages": messages})
+            assert rendered.status_code == 200, rendered.text
+            return rendered.json()["prompt"]
+
+        async def is_terse() -> bool:
+            return await prompt() == "TERSE hello"
+
+        async def is_its_own() -> bool:
+            return await prompt() == own
+
+        for client in (at_one, at_two):
+            loaded = await client.post("/v1/model/load", json={"name": "tiny", "stream": False})
+            assert loaded.status_code == 200, loaded.text
+        own = await prompt()
+        chosen = await at_one.post("/v1/template/switch", json={"model": "tiny", "name": "terse"})
+        assert chosen.json() == {"model": "tiny", "template": "terse"}
+        await until(is_terse)
+        # Whoever takes it back does so for all.
+        assert (await at_two.post("/v1/template/unload", json={"model": "tiny"})).status_code == 200
+        await until(is_its_own)

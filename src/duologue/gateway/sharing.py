@@ -21,6 +21,7 @@ from duologue.gateway.cluster.forwarding import Forwarding, HopReader, Neighbour
 from duologue.gateway.cluster.held_things import mark_of
 from duologue.gateway.cluster.membership import Membership
 from duologue.gateway.scheduling.shared_service import SharedService
+from duologue.gateway.tuning.shared_templates import SharedTemplates
 from duologue.store.cluster.notices import Notices
 from duologue.values.cluster.notices import WrongKey
 
@@ -38,6 +39,8 @@ class Sharing:
         self.neighbours = Neighbours()
         self.calls = CallForwarding(self.neighbours)
         self._caches: CacheRefresh | None = None
+        self.templates: SharedTemplates | None = None
+        """The chat templates that admins choose; `model_routes` makes it."""
 
     def around(self, authentication: Middleware) -> list[Middleware]:
         """The authentication between what reads where a request comes from, and what passes it on."""
@@ -78,6 +81,9 @@ class Sharing:
         drains.use(stores.durable.server_settings)
         drains.on_stored = partial(self._caches.changed, "drained_workers")
         gateway.joins.admitted = drains.joined
+        if self.templates is not None:
+            self.templates.use(stores.durable.server_settings)
+            self.templates.on_stored = partial(self._caches.changed, "chat_templates")
         service.uploads.mark = gateway.clips.mark = self.mark
         for pool in gateway.pools():
             pool.mark_tickets(self.mark)
@@ -99,6 +105,8 @@ class Sharing:
         tasks.start_soon(caches.keep_fresh, "connected_servers", gateway.upstreams.reload)
         tasks.start_soon(caches.keep_fresh, "default_model", gateway.model_service.remembered.reload)
         tasks.start_soon(caches.keep_fresh, "drained_workers", gateway.life.worker_drains.reload)
+        if self.templates is not None:
+            tasks.start_soon(caches.keep_fresh, "chat_templates", self.templates.reload)
         toolbox = None if gateway.service is None else gateway.service.toolbox
         if toolbox is not None:
             tasks.start_soon(caches.keep_fresh, "tool_servers", toolbox.registry.reload)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from tests.support.asked_pool import AskedPool, asking
 
+from duologue.gateway.tuning.shared_templates import SharedTemplates
 from duologue.gateway.tuning.template_routes import router
 
 pytestmark = pytest.mark.anyio
@@ -19,7 +20,7 @@ def folder(tmp_path: Path) -> Path:
 
 async def test_a_template_is_listed_chosen_and_taken_back(folder):
     pool = AskedPool()
-    async with asking(router(pool, pool.registry, folder)) as http:
+    async with asking(router(SharedTemplates(pool, folder), pool.registry, folder)) as http:
         for path in ("/v1/templates", "/v1/template/list"):
             assert (await http.get(path)).json() == {"object": "list", "data": ["broken", "plain"]}
         chosen = await http.post("/v1/template/switch", json={"prompt_template_name": "plain"})
@@ -30,7 +31,7 @@ async def test_a_template_is_listed_chosen_and_taken_back(folder):
 
 async def test_a_template_that_cannot_be_used_is_refused_with_its_message(folder):
     pool = AskedPool()
-    async with asking(router(pool, pool.registry, folder)) as http:
+    async with asking(router(SharedTemplates(pool, folder), pool.registry, folder)) as http:
         broken = await http.post("/v1/template/switch", json={"name": "broken"})
         missing = await http.post("/v1/template/switch", json={"name": "../plain"})
         nobody = await http.post("/v1/template/switch", json={"name": "plain", "model": "other"})
@@ -42,7 +43,7 @@ async def test_a_template_that_cannot_be_used_is_refused_with_its_message(folder
 
 async def test_only_admins_choose(folder):
     pool = AskedPool()
-    async with asking(router(pool, pool.registry, folder), role="user") as http:
+    async with asking(router(SharedTemplates(pool, folder), pool.registry, folder), role="user") as http:
         assert (await http.get("/v1/templates")).status_code == 200
         for path in ("/v1/template/switch", "/v1/template/unload"):
             refused = await http.post(path, json={"name": "plain"})

@@ -10,8 +10,8 @@ from starlette.responses import Response
 
 from duologue.gateway.auth.middleware import admin
 from duologue.gateway.models.registry import ModelRegistry
-from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.tuning.preset_files import TEMPLATE_SUFFIX, list_names, template_file
+from duologue.gateway.tuning.shared_templates import ChosenTemplate, SharedTemplates
 from duologue.http.json_api import answer, body_of
 from duologue.http.openapi import documented, json_body
 from duologue.threads import disk_io
@@ -19,14 +19,14 @@ from duologue.wire.tokens.tuning_bodies import TemplateSwitchBody, TunedModelBod
 from duologue.wire.validation import validate
 
 
-def router(pool: Pool, models: ModelRegistry, folder: Path) -> APIRouter:
+def router(templates: SharedTemplates, models: ModelRegistry, folder: Path) -> APIRouter:
     """The routes. `folder` has the templates that can be chosen."""
     routes = APIRouter(prefix="/v1", tags=["tuning"])
     listed = documented(answers=dict[str, Any], says="The names")
 
     @routes.get("/template/list", openapi_extra=listed, summary="List the chat templates that can be chosen")
     @routes.get("/templates", openapi_extra=listed, summary="List the chat templates that can be chosen")
-    async def templates() -> Response:
+    async def names() -> Response:
         """The files `templates/*.jinja` of the data folder."""
         return answer(names_list(await disk_io(list_names, folder, (TEMPLATE_SUFFIX,))))
 
@@ -40,11 +40,11 @@ def router(pool: Pool, models: ModelRegistry, folder: Path) -> APIRouter:
     )
     async def switch(request: Request) -> Response:
         """Replies that run keep theirs. A template that cannot be compiled is refused with its message. The choice holds until the
-        model is unloaded or the server stops."""
+        model is unloaded or the server stops; with several servers of one database at all of them, until it is taken back."""
         body = validate(TemplateSwitchBody, await body_of(request))
         card = models.resolve(body.model)
         path, source = await disk_io(template_file, folder, body.name)
-        await pool.use_template(card.name, str(path), source)
+        await templates.choose(card.name, ChosenTemplate(path.stem, source), path)
         return answer({"model": card.name, "template": path.stem})
 
     @routes.post(
@@ -56,7 +56,7 @@ def router(pool: Pool, models: ModelRegistry, folder: Path) -> APIRouter:
     async def unload(request: Request) -> Response:
         body = validate(TunedModelBody, await body_of(request))
         card = models.resolve(body.model)
-        await pool.use_template(card.name, "", "")
+        await templates.choose(card.name, None)
         return answer({"model": card.name, "template": None})
 
     return routes

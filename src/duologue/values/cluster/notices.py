@@ -53,7 +53,9 @@ class ListNews(Struct, frozen=True, tag="list_news"):
     event: ListEvent
 
 
-CachedRows = Literal["modes", "tool_servers", "connected_servers", "default_model", "drained_workers"]
+CachedRows = Literal[
+    "modes", "tool_servers", "connected_servers", "default_model", "drained_workers", "chat_templates"
+]
 """What gateways keep in memory and read again when another one has changed it."""
 
 
