@@ -26,7 +26,9 @@ which is all that httpx waits."""
 
 @pytest.fixture(scope="package", autouse=True)
 def _patient_clients() -> Iterator[None]:
-    """Clients of these tests wait for a busy machine, unless a test says how long."""
+    """Clients of these tests wait for a busy machine, unless a test says how long. They share what httpx would make for each of
+    them: reading the machine's certificates takes 40 ms of a core, and every `httpx.get` is a client."""
+    clients = {"timeout": PATIENCE, "verify": httpx.create_ssl_context()}
     calls: list[Any] = [
         httpx.request,
         httpx.get,
@@ -39,12 +41,12 @@ def _patient_clients() -> Iterator[None]:
     # `stream` is a context manager around its function.
     calls += [vars(httpx.stream)["__wrapped__"], httpx.Client.__init__, httpx.AsyncClient.__init__]
     defaults = [call.__kwdefaults__ for call in calls]
-    before = [default["timeout"] for default in defaults]
+    before = [{name: default[name] for name in clients} for default in defaults]
     for default in defaults:
-        default["timeout"] = PATIENCE
+        default.update(clients)
     yield
-    for default, timeout in zip(defaults, before, strict=True):
-        default["timeout"] = timeout
+    for default, former in zip(defaults, before, strict=True):
+        default.update(former)
 
 
 def _can_be_forked(environment: Mapping[str, str]) -> bool:

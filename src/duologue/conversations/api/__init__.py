@@ -28,12 +28,12 @@ def router(service: Service) -> APIRouter:
     """Every route, over an opened service."""
     from duologue.tools import routes as tool_routes
 
-    routes = APIRouter()
-    for part in (conversations, messages, runs, user_data, import_export):
-        routes.include_router(part.router(service))
-    routes.include_router(events.router(service.feed))
-    routes.include_router(files.router(service.blobs, service.limits, service.resolve, service.hears))
-    routes.include_router(uploads.router(service.uploads))
+    parts = [
+        *(part.router(service) for part in (conversations, messages, runs, user_data, import_export)),
+        events.router(service.feed),
+        files.router(service.blobs, service.limits, service.resolve, service.hears),
+        uploads.router(service.uploads),
+    ]
     if service.toolbox is not None:
-        routes.include_router(tool_routes.router(service.toolbox, service.keep))
-    return routes
+        parts.append(tool_routes.router(service.toolbox, service.keep))
+    return APIRouter(routes=[route for part in parts for route in part.routes])

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, insert, text
+from sqlalchemy import Connection, Dialect, insert, text
+from sqlalchemy.engine.mock import MockConnection
 from sqlalchemy.exc import DBAPIError
 
 from duologue.errors import StartFailed
@@ -110,13 +111,31 @@ async def version_of(connection: AsyncConnection) -> str | None:
 
 def create(connection: Connection) -> None:
     """Make every table of this version in an empty database."""
-    tables.metadata.create_all(connection, checkfirst=False)
-    if connection.dialect.name == "postgresql":
-        tables.postgresql_metadata.create_all(connection, checkfirst=False)
-    else:
+    for statement in _statements(connection.dialect):
+        connection.exec_driver_sql(statement)
+    if connection.dialect.name == "sqlite":
         for statement in tables.SQLITE_SEARCH:
             connection.exec_driver_sql(statement)
     connection.execute(insert(tables.revision).values(version_num=tables.HEAD))
+
+
+_written: dict[str, tuple[str, ...]] = {}
+"""The statements that make the tables, by the name of the dialect."""
+
+
+def _statements(dialect: Dialect) -> tuple[str, ...]:
+    """What makes the tables, in the database's own SQL. Writing it takes longer than running it, and a server runs it
+    twice: in its file, and in the memory that temporary chats are in."""
+    if dialect.name not in _written:
+        written: list[str] = []
+        recorder = MockConnection(
+            dialect, lambda made, *_: written.append(str(made.compile(dialect=dialect)))
+        )
+        tables.metadata.create_all(recorder, checkfirst=False)
+        if dialect.name == "postgresql":
+            tables.postgresql_metadata.create_all(recorder, checkfirst=False)
+        _written[dialect.name] = tuple(written)
+    return _written[dialect.name]
 
 
 async def _migrate_file(file: Path, head: str) -> None:
