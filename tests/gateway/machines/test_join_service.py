@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from tests.gateway.machines.join_server import NAME, REQUEST, JoinServer, events_of, granted
 from tests.support.joined_stand_in import JOIN, JoinedStandIn
 
+from duologue.gateway.machines import joined_keeper
 from duologue.values.events import Done, Failed, TextDelta
 from duologue.values.requests import ModelCard
 from duologue.wire import worker_protocol
@@ -104,7 +105,9 @@ HOSTILE: dict[str, list[worker_protocol.Up]] = {
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-async def test_a_hostile_worker_harms_nobody_else(kind: str):
+async def test_a_hostile_worker_harms_nobody_else(kind: str, monkeypatch: pytest.MonkeyPatch):
+    # It does not go when it is told to, and the server would wait for it at its own end.
+    monkeypatch.setattr(joined_keeper, "DISMISS_SECONDS", 0.1)
     server = JoinServer()
     async with server.running():
         honest = JoinedStandIn(
