@@ -36,4 +36,5 @@ def router(service: Service) -> APIRouter:
     ]
     if service.toolbox is not None:
         parts.append(tool_routes.router(service.toolbox, service.keep))
+    # One list without routers in it: FastAPI examines every route of an included router once more.
     return APIRouter(routes=[route for part in parts for route in part.routes])
