@@ -1,6 +1,6 @@
 """Measure workers beyond the gateway's own machine: joined over TLS and placed by Ray, beside local ones, all in one run.
 
-    python bench/bench_machines.py [relay|forms|kills|queue|failover ...] [--streams 32] [--chunks 2000] [--rounds 3] [--kills 200] [--every 3.5]
+    python bench/bench_machines.py [relay|forms|kills|queue|failover|keys ...] [--streams 32] [--chunks 2000] [--rounds 3] [--kills 200] [--every 3.5]
         [--replies 20]
 
 * `relay`: chunks a second of many streams, and the time to the first token, through a worker on this machine, a joined one over TLS and one that
@@ -13,6 +13,7 @@
 * `failover`: two gateways on one PostgreSQL (a schema of their own, dropped afterwards), and replies of the page under way at one, each followed at
   both. That one is killed (`kill -9`). At most 0.6 s of text may be lost, counted from when a viewer there had read the last word that was kept; each
   reply must end `interrupted` exactly once, and go on at the other. Prints the seconds until viewers at the other know the end, which takes a lease.
+* `keys`: the time to the first token of the first request of a new key with limits, and of its second, with SQLite and with PostgreSQL.
 
 All use the scripted engine. What needs Ray is left out where it is not installed. Exits with 1 where a budget was missed.
 """
@@ -44,6 +45,7 @@ from bench_relay import floor
 from load import stream
 from machine_failover import failover
 from machine_forms import Form, joined, one_machine, placed, processes_below, shared_memory_of
+from machine_keys import keys
 
 JOIN_BUDGET = 0.6
 NODES = (2, 3)
@@ -290,6 +292,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], Awaitable[None]]] = {
     "kills": kills,
     "queue": queue,
     "failover": failover,
+    "keys": keys,
 }
 
 

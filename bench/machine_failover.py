@@ -69,18 +69,26 @@ class Viewer:
 
 async def failover(options: argparse.Namespace) -> None:
     print(f"failover: {options.replies} replies under way at one of two gateways, which is killed")
+    async with own_schema() as url:
+        if url:
+            with two_gateways(url, options.replies) as ((port, process), (other, _)):
+                async with local(port) as owner, local(other) as elsewhere:
+                    await _fail_over(owner, process, elsewhere, options.replies)
+
+
+@asynccontextmanager
+async def own_schema() -> AsyncIterator[str]:
+    """The address of a schema of PostgreSQL that is dropped afterwards; nothing where no server answers."""
     try:
         connection = await asyncpg.connect(DATABASE)
     except (OSError, asyncpg.PostgresError) as error:
         print(f"  no PostgreSQL answers: left out ({error})")
+        yield ""
         return
-    schema = f"failover_{uuid.uuid4().hex}"
+    schema = f"bench_{uuid.uuid4().hex}"
     await connection.execute(f"CREATE SCHEMA {schema}")
     try:
-        url = f"{DATABASE}?options=-csearch_path%3D{schema}"
-        with two_gateways(url, options.replies) as ((port, process), (other, _)):
-            async with local(port) as owner, local(other) as elsewhere:
-                await _fail_over(owner, process, elsewhere, options.replies)
+        yield f"{DATABASE}?options=-csearch_path%3D{schema}"
     finally:
         await connection.execute(f"DROP SCHEMA {schema} CASCADE")
         await connection.close()
