@@ -6,6 +6,7 @@ import asyncio
 import base64
 import io
 import json
+import time
 import wave
 from enum import Enum
 from typing import Any
@@ -343,6 +344,7 @@ def _() -> None:
         input_file_id=file.id, endpoint="/v1/chat/completions", completion_window="24h"
     )
     while batch.status in ("validating", "in_progress", "finalizing"):
+        time.sleep(0.05)  # without a pause this loop alone would keep a busy server busy
         batch = client.batches.retrieve(batch.id)
     assert batch.status == "completed", batch
     assert batch.output_file_id is not None

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 from tests.e2e.conftest import Server
 
@@ -21,14 +22,17 @@ CHECKS = Path(__file__).parents[1] / "clients"
 
 @pytest.fixture(scope="module")
 def speaking_server(lasting) -> Server:
-    return lasting(DUOLOGUE_VOICE__ENABLED="true").ready()
+    server: Server = lasting(DUOLOGUE_VOICE__ENABLED="true").ready()
+    # The voice may take longer to load than the model, and these clients do not try again.
+    server.until(lambda: httpx.get(f"{server.url}/api/capabilities").json()["voice"]["state"] == "ready")
+    return server
 
 
 @pytest.mark.parametrize("client", ["openai_python", "anthropic_python"])
 def test_every_feature_of_the_client_works(speaking_server: Server, client: str) -> None:
     environment = os.environ | {"SERVER_URL": speaking_server.url, "SERVER_MODEL": "duologue-mini"}
     command = [sys.executable, str(CHECKS / f"check_{client}.py")]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=170, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(rows) > 10, done.stderr
     failed = {row["feature"]: row["detail"] for row in rows if not row["works"]}
