@@ -23,7 +23,7 @@ CHECKS = Path(__file__).parents[1] / "clients"
 @pytest.fixture(scope="module")
 def speaking_server(lasting) -> Server:
     server: Server = lasting(DUOLOGUE_VOICE__ENABLED="true").ready()
-    # The voice may take longer to load than the model, and these clients do not try again.
+    # Requests for speech wait for the voice, but no longer than `loading.answer_s`, and these clients do not try again.
     server.until(lambda: httpx.get(f"{server.url}/api/capabilities").json()["voice"]["state"] == "ready")
     return server
 
