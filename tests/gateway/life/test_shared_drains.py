@@ -102,8 +102,13 @@ async def test_a_worker_that_is_restarted_works_again():
     two = Two()
     await two.drains[0].drain(BOX)
     await two.drains[1].reload()
+    two.pools[0].hold(BOX)
     await two.drains[0].forget([BOX, "w0"])
     await two.drains[1].reload()
+    # Here the restart still holds it.
+    assert two.draining() == (True, False)
+    two.pools[0].restart(BOX)
+    await two.drains[0].reload()
     assert two.draining() == (False, False)
     await two.drains[0].forget([BOX])
     assert two.told == 2

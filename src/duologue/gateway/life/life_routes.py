@@ -73,9 +73,9 @@ def router(life: LifeService) -> APIRouter:
         names = [name for pool in life.pools for name in pool.workers]
         for name in workers or ():
             life.pool_of(name)
+        life.restart.start(workers or names)
         # A worker that was restarted works again.
         await life.worker_drains.forget(workers or names)
-        life.restart.start(workers or names)
         record(request, "workers.restart", ", ".join(workers or names))
         return life.view()
 

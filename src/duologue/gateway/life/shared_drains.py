@@ -61,6 +61,8 @@ class SharedDrains:
         """These are drained no longer, as one that is restarted. Raises Unavailable."""
         gone = set(workers) & self._drained
         if gone:
+            # Here they are let work again by whoever calls this: a restart holds them meanwhile.
+            self._drained -= gone
             await self._change(lambda names: [name for name in names if name not in gone])
 
     async def reload(self) -> None:
