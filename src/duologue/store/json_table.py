@@ -45,8 +45,9 @@ class JsonTable:
         updated = {"updated": self._now()}
         held = key | updated | {"value": "{}"}
         async with self._database.writing(within) as connection:
-            statement = replaced(connection, self._table, held, updated).returning(self._table.c.value)
-            new = change(_object(await connection.scalar(statement)))
+            # The row is written before it is read, so that it is held also where it is new.
+            await connection.execute(replaced(connection, self._table, held, updated))
+            new = change(await self.get(within=connection, **key) or {})
             await self.put(new, within=connection, **key)
         return new
 

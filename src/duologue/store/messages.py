@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
-from sqlalchemy import bindparam, delete, insert, literal, select, tuple_, update
+from sqlalchemy import bindparam, delete, insert, literal, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from duologue.errors import BadRequest, NotFound
@@ -30,7 +30,10 @@ _INSERT = insert(messages)
 _SAVE = update(messages).where(messages.c.sequence == bindparam("at"))
 _HELD = held(
     select(messages.c.conversation, messages.c.id, messages.c.sequence)
-    .where(tuple_(messages.c.conversation, messages.c.id).in_(bindparam("keys", expanding=True)))
+    .where(
+        messages.c.conversation.in_(bindparam("of", expanding=True)),
+        messages.c.id.in_(bindparam("ids", expanding=True)),
+    )
     .order_by(messages.c.sequence)
 )
 _MOVE = (
@@ -270,9 +273,12 @@ async def _held_sequences(
     keys = sorted({(row.conversation, row.id) for row in changed})
     there: dict[tuple[str, str], int] = {}
     for start in range(0, len(keys), BATCH):
-        found = await connection.execute(_HELD, {"keys": keys[start : start + BATCH]})
-        there |= {(row.conversation, row.id): row.sequence for row in found}
-    if len(there) < len(keys):
+        some = keys[start : start + BATCH]
+        # By lists and not by pairs: SQLite reads the whole table for pairs.
+        named = {"of": sorted({conversation for conversation, _ in some}), "ids": [id for _, id in some]}
+        for row in await connection.execute(_HELD, named):
+            there[row.conversation, row.id] = row.sequence
+    if not there.keys() >= set(keys):
         raise NotFound("The message is there no more.", code="message_gone")
     return there
 

@@ -54,12 +54,11 @@ class Pending:
 
     async def take(self, message: PendingMessage, *, within: AsyncConnection) -> None:
         """Remove a message that is sent in the same transaction. Raises MessageTaken when it is not there as it was read."""
-        this = delete(pending).where(
-            pending.c.conversation == message.conversation, pending.c.id == message.id
-        )
-        row = (await within.execute(this.returning(*_COLUMNS))).first()
+        one = _one(message.conversation, message.id).with_for_update()
+        row = (await within.execute(one)).first()
         if row is None or _message(row) != message:
             raise MessageTaken
+        await self.remove(message.conversation, message.id, within=within)
 
     async def get(self, conversation: str, id: str) -> PendingMessage:
         """Raises NotFound."""

@@ -36,8 +36,7 @@ async def test_a_row_is_added_or_replaced_whole_or_in_part(database: Database) -
         await connection.execute(replaced(connection, user_settings, row("ann", "first")))
         await connection.execute(replaced(connection, user_settings, row("ann", "second", 2)))
         assert await stored(connection) == [("ann", "second", 2)]
-        in_part = replaced(connection, user_settings, row("ann", "third", 3), {"updated": 3})
-        assert await connection.scalar(in_part.returning(user_settings.c.value)) == "second"
+        await connection.execute(replaced(connection, user_settings, row("ann", "third", 3), {"updated": 3}))
         assert await stored(connection) == [("ann", "second", 3)]
 
 

@@ -309,6 +309,7 @@ class RunService:
             if taken.run:
                 # Answered already: its client has sent it again.
                 await store.pending.remove(conversation, first.id)
+                self._dependencies.publish(user, ListChanged(conversation))
             await self.send_pending(user, conversation)
         except Problem:
             await store.pending.change_all(conversation, "hold")

@@ -22,9 +22,8 @@ How = Literal["mark", "claim", "ask", "gather"]
 
 
 class HeldThing(NamedTuple):
-    """`how` its owner is found, by `name`: a mark, or the name of a claim; "" where all are asked. `gather`: each gateway has a part of the
-    list of that name. `missing`: the statuses by which a gateway says that it does not
-    have it."""
+    """`how` its owner is found, by `name`: a mark, or the name of a claim; "" where all are asked. `gather`: each gateway has a
+    part of the list of that name. `missing`: the statuses by which a gateway says that it does not have it."""
 
     how: How
     name: str = ""
