@@ -13,6 +13,7 @@ from sqlalchemy import select
 from tests.support.store_fixtures import conversation, row
 
 from duologue.errors import BadRequest, NotFound, Problem
+from duologue.store import messages
 from duologue.store.database import Database
 from duologue.store.schema.tables import message_blobs
 from duologue.store.stores import Store
@@ -317,3 +318,13 @@ async def try_all(steps: list[tuple[str, int, int]]) -> None:
             assert (await store.messages.path("a", one.id))[0].parent is None
         leaf = (await store.conversations.get("local", "a")).leaf
         assert leaf is None or leaf in {one.id for one in rows}
+
+
+async def test_a_save_finds_its_rows_without_reading_every_message(memory):
+    """SQLite reads the whole table where pairs of columns are compared with a list of pairs."""
+    named = messages._HELD.params(of=["a", "b"], ids=["m0", "m1"])
+    async with memory.reading() as connection:
+        sql = named.compile(connection.sync_connection, compile_kwargs={"literal_binds": True})
+        plan = [row[-1] for row in await connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {sql}")]
+    assert any(step.startswith("SEARCH messages") for step in plan)
+    assert not any(step.startswith("SCAN") for step in plan)
