@@ -21,7 +21,7 @@ class Shop:
         self.tried: list[list[str]] = []
         self.stored: list[list[str]] = []
         self.ends: dict[str, object] = {}
-        self.broken: dict[str, Exception] = {}
+        self.broken: dict[str, BaseException] = {}
         self.gate: anyio.Event | None = None
         self.commit = GroupCommit(self.store)
 
@@ -106,3 +106,16 @@ async def test_one_that_is_cancelled_while_it_stores_for_others_leaves_none_of_t
         shop.gate.set()
     assert shop.stored == [["a"], ["b", "c"]]
     assert shop.ends["b"] == shop.ends["c"] == "stored"
+
+
+class Killed(BaseException):
+    """Ends the task that it is raised in, as the end of the event loop does."""
+
+
+async def test_a_leader_that_is_killed_leaves_nobody_behind_as_stored(shop):
+    shop.broken["a"] = Killed()
+    with pytest.raises(BaseExceptionGroup):
+        await shop.save_all("ab")
+    assert isinstance(shop.ends["b"], Unavailable)
+    await shop.save_all("cd")
+    assert shop.stored == [["c", "d"]]

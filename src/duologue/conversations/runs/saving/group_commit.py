@@ -26,7 +26,8 @@ class _Ticket(HasSave, eq=False):
 
     called: anyio.Event = field(default_factory=anyio.Event)
     is_over: bool = False
-    error: Exception | None = None
+    error: Exception | None = field(default_factory=lambda: Unavailable("The save was broken off."))
+    """What it ends with where its leader's task is killed: nobody may take that for success."""
 
 
 class GroupCommit:
@@ -49,13 +50,14 @@ class GroupCommit:
             raise ticket.error
 
     async def _lead(self) -> None:
-        # Those that are due at the same tick come in the same pass of the event loop.
-        await anyio.lowlevel.checkpoint()
-        batch = self._queue.take()
+        batch: Sequence[_Ticket] = ()
         try:
+            # Those that are due at the same tick come in the same pass of the event loop.
+            await anyio.lowlevel.checkpoint()
+            batch = self._queue.take()
             await self._store_all(batch)
         finally:
-            for ticket in batch:
+            for ticket in batch or self._queue.take():
                 ticket.is_over = True
                 ticket.called.set()
             if (leader := self._queue.hand_over()) is not None:
