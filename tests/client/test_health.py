@@ -52,7 +52,7 @@ def server(request, tmp_path_factory) -> Iterator[str]:
             chain, key = tls_files(Settings.model_validate({"data": folder, "tls": {"enabled": True}}))
             context.load_cert_chain(chain, key)
             answering.socket = context.wrap_socket(answering.socket, server_side=True)
-        thread = threading.Thread(target=answering.serve_forever)
+        thread = threading.Thread(target=answering.serve_forever, args=(0.05,))
         thread.start()
         yield f"{request.param}://127.0.0.1:{answering.server_address[1]}"
         answering.shutdown()

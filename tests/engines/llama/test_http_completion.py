@@ -50,7 +50,7 @@ def engine(lines: list[str], status: int = 200, busy: int = 0) -> Iterator[tuple
         def log_message(self, *_: object) -> None: ...
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = Thread(target=server.serve_forever)
+    thread = Thread(target=server.serve_forever, args=(0.05,))
     thread.start()
     try:
         yield LlamaHttpClient(f"http://127.0.0.1:{server.server_port}", "secret"), asked
