@@ -34,6 +34,8 @@ FEATURES = (
 )
 QUIET = [
     "--no-sandbox",
+    # What a whole Chromium does by itself, and its headless shell does not: a hostile preview has a process of its own.
+    "--site-per-process",
     "--disable-gpu",
     "--disable-quic",
     "--no-first-run",
