@@ -9,7 +9,7 @@ import pytest
 from duologue.errors import BadRequest, DeviceLost
 from duologue.notifier import Notifier
 from duologue.values.call_events import CallSessionEnded, CallSetup, TranscriptText, Typed
-from duologue.values.events import Done, Event, Failed, TextDelta
+from duologue.values.events import Done, Event, Failed, Started, TextDelta
 from duologue.values.messages import ImagePart, Message, user
 from duologue.values.questions.worker_answers import Counted
 from duologue.values.questions.worker_questions import CountPrompt
@@ -137,18 +137,28 @@ async def test_text_that_is_written_between_two_frames_shares_the_next_one():
     assert wire.messages[-1] == worker_protocol.Emit(1, (TextDelta("b"), TextDelta("c")))
 
 
-async def test_what_is_no_text_is_sent_without_a_pause():
-    wire = Wire()
+async def test_the_first_text_of_a_reply_follows_what_comes_before_it_without_a_pause():
+    wire, pauses = Wire(), 0
+
+    async def write(begin, emit, controls):
+        await emit(Started("m"))
+        await wire.until(lambda messages: wire.events(1) == [Started("m")])
+        assert not pauses
+        await emit(TextDelta("a"))
+        await anyio.sleep_forever()
 
     async def pause(seconds):
-        raise AssertionError("nothing to wait for")
+        nonlocal pauses
+        pauses += 1
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(GatewayConnection(talk, length, report, pause=pause).run_live, wire)
+        tasks.start_soon(GatewayConnection(write, length, report, pause=pause).run_live, wire)
         await wire.send_down(ask(1, REQUEST))
         await wire.until(lambda messages: 1 in answers(wire))
-        await wire.send_down(ask(2, REQUEST))
-        await wire.until(lambda messages: 2 in answers(wire))
+        await wire.send_down(worker_protocol.Begin(1, 0, REQUEST))
+        await wire.until(lambda messages: len(wire.events(1)) == 2)
+        await anyio.wait_all_tasks_blocked()
+        assert pauses == 1
         wire.hang_up()
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Protocol
 
 import anyio
@@ -19,7 +19,7 @@ from duologue.notifier import Notifier
 from duologue.sessions.chat.reply_controls import ReplyControls
 from duologue.sessions.speech.speech_task import SendEvent
 from duologue.values.call_events import CallEvent, CallSessionEnded
-from duologue.values.events import Event, Failed
+from duologue.values.events import Event, Failed, ReasoningDelta, TextDelta, ToolCallDelta
 from duologue.values.questions.worker_answers import Answer
 from duologue.values.questions.worker_questions import Question
 from duologue.wire import worker_protocol
@@ -183,7 +183,7 @@ class GatewayConnection:
                     self._end_process(self._device_lost)
                 if not self._leases:
                     self._idle.notify()
-                if any(isinstance(message, worker_protocol.Emit) for message in messages):
+                if _has_text(messages):
                     await self._pause(FRAME_PAUSE)
         except EOFError:
             scope.cancel()
@@ -325,3 +325,13 @@ class GatewayConnection:
         outbox.send(opening.lease, end)
         if lost is not None:
             raise lost
+
+
+def _has_text(messages: Iterable[worker_protocol.Up]) -> bool:
+    """Whether text goes out with these. What comes before the first text of a reply does not count: that follows at once."""
+    return any(
+        isinstance(event, TextDelta | ReasoningDelta | ToolCallDelta)
+        for message in messages
+        if isinstance(message, worker_protocol.Emit)
+        for event in message.events
+    )
