@@ -33,6 +33,13 @@ class Pair:
             base_url=self.urls[number], headers={"Authorization": f"Bearer {key}"}, timeout=60
         )
 
+    async def is_known_to_both(self) -> bool:
+        for number in range(2):
+            async with self.client(number) as client:
+                if len((await client.get("/api/gateways")).json()["gateways"]) < 2:
+                    return False
+        return True
+
     async def clients(self, name: str, **limits: Any) -> list[httpx.AsyncClient]:
         """Clients of both gateways with one new key."""
         async with self.client(0) as admin:
@@ -40,12 +47,14 @@ class Pair:
             (await admin.patch(f"/api/keys/{made['id']}", json=limits)).raise_for_status()
         clients = [self.client(number, made["key"]) for number in range(len(self.urls))]
         for client in clients:
-            await until_async(lambda client=client: is_known(client))
+            await until_async(lambda client=client: has_limits(client, limits))
         return clients
 
 
-async def is_known(client: httpx.AsyncClient) -> bool:
-    return (await client.get("/api/usage/limits")).status_code == 200
+async def has_limits(client: httpx.AsyncClient, limits: dict[str, Any]) -> bool:
+    """Whether a gateway knows the key, with its limits: it may hear of them later than of the key."""
+    answer = await client.get("/api/usage/limits")
+    return answer.status_code == 200 and limits.items() <= answer.json()["limits"].items()
 
 
 async def until_async(true, seconds: float = 60.0) -> None:
@@ -83,8 +92,10 @@ def start(schema, lasting, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def pair(start) -> Pair:
-    first = start().ready()
-    return Pair([first, start().ready()])
+    pair = Pair([start().ready(), start().ready()])
+    # Until then each has the limits alone.
+    anyio.run(until_async, pair.is_known_to_both)
+    return pair
 
 
 def chat(http: httpx.AsyncClient, **fields: Any):

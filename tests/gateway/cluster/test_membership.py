@@ -56,6 +56,14 @@ async def test_gateways_see_each_other_come_and_go(shared, tmp_path):
     assert await GatewayRows(shared).all() == ()
 
 
+async def test_a_gateway_that_comes_or_goes_is_seen_long_before_the_next_look(shared, tmp_path):
+    one, two = member(tmp_path, "one", 3000.0), member(tmp_path, "two", 3000.0)
+    async with one.joined(shared):
+        async with two.joined(shared):
+            await until_seen(one, one.id, two.id)
+        await until_seen(one, one.id)
+
+
 async def test_a_gateway_that_nobody_lists_any_more_joins_again(shared, tmp_path):
     one = member(tmp_path, "one", 3.0)
     async with one.joined(shared):

@@ -26,6 +26,7 @@ from duologue.store.cluster.cluster_link import ClusterLink, alone
 from duologue.store.cluster.notices import Notices
 from duologue.threads import disk_io
 from duologue.values.cluster.gateway_entry import GatewayEntry
+from duologue.values.cluster.notices import GatewaysChanged
 from duologue.wire.worker_protocol import PROTOCOL
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ class Membership:
         """Of this gateway to the others; that of nobody until `joined`."""
         self.changed = Notifier()
         """Wakes its waiters when gateways came or went."""
+        self._told = Notifier()
+        """Another gateway says that it comes or goes."""
 
     @property
     def instance(self) -> str:
@@ -97,9 +100,11 @@ class Membership:
         await self._look(rows)
         notices = Notices(database, self.id)
         self.link = ClusterLink(self.id, notices, lease_s=self.lease_s)
+        notices.on(GatewaysChanged, lambda notice: self._told.notify())
         async with anyio.create_task_group() as tasks:
             await tasks.start(notices.run)
             tasks.start_soon(self._keep, rows)
+            notices.post(GatewaysChanged())
             try:
                 yield self.link
             finally:
@@ -108,9 +113,12 @@ class Membership:
                     await self._leave(rows)
 
     async def _keep(self, rows: GatewayRows) -> None:
-        """Renew the lease and look who is there, again and again."""
+        """Renew the lease and look who is there, again and again, and when another gateway comes or goes."""
+        told = self._told.pending()
         while True:
-            await anyio.sleep(self.lease_s / BEATS)
+            with anyio.move_on_after(self.lease_s / BEATS):
+                await told.wait()
+            told = self._told.pending()
             try:
                 await self._renew(rows)
                 await self._look(rows)
@@ -144,6 +152,7 @@ class Membership:
     async def _leave(self, rows: GatewayRows) -> None:
         try:
             await rows.leave(self.id)
+            await self.link.notices.publish(GatewaysChanged())
         except Problem as problem:
             log.warning("this gateway is still listed: %s", problem.message)
 

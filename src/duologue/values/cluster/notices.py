@@ -65,6 +65,10 @@ class CacheChanged(Struct, frozen=True, tag="cache_changed"):
     rows: str
 
 
+class GatewaysChanged(Struct, frozen=True, tag="gateways_changed"):
+    """This gateway has come or goes: look who is there."""
+
+
 class LimitWanted(Struct, frozen=True, tag="limit_wanted"):
     """A request of this key waits for what other gateways hold of its limits."""
 
@@ -100,6 +104,7 @@ Notice = (
     | ApprovalGiven
     | ListNews
     | CacheChanged
+    | GatewaysChanged
     | LimitWanted
     | SlotsServed
     | WrongKey

@@ -87,7 +87,6 @@ class Machine:
             gateways=lambda: world.gateways,
             now=world.now,
         )
-        self.shared.is_needed = world.gateways > 1
 
     async def ask(self, tokens: int = 10) -> Reservation | LimitExceeded:
         await self.shared.prepare(KEY, tokens)

@@ -12,7 +12,7 @@ import type { WaitReason } from "../../wire/chat/runs";
 import type { ListEvent } from "./feed";
 import { Folders } from "./folders.svelte";
 import { dateGroups, untilMidnight } from "./date_groups";
-import { ALL, byAge, cursorAfterReload, loadedRows, mergePage, viewKey } from "./pagination";
+import { ALL, byAge, cursorAfterReload, loadedRows, mergePage, viewKey, withRows } from "./pagination";
 import type { Notices } from "../announce/notices.svelte";
 import { Selection } from "./selection.svelte";
 import { type FolderNode, visibleNodes } from "./folder_tree";
@@ -70,6 +70,8 @@ export class ConversationList {
   /** The latest read applied, by view: reads are numbered, so that an older answer that arrives later is dropped. */
   readonly #latestRead = new Map<string, number>();
   #readCount = 0;
+  /** The last read that began before the server confirmed a change: it may have answered without it. */
+  #lastReadBeforeChange = 0;
   /** Changes the server has not confirmed yet, by conversation, latest last. */
   readonly #pendingChanges = new Map<string, readonly Changes[]>();
   readonly #deletedIds = new Set<string>();
@@ -301,8 +303,12 @@ export class ConversationList {
     const reading = `${key} ${before}`;
     if (before !== null && this.#activeReads.has(reading)) return;
     this.#activeReads.add(reading);
-    const number = ++this.#readCount;
-    const [answer] = await Promise.all([this.#deps.client.list(view, before), other]);
+    let number: number;
+    let answer: Awaited<ReturnType<ConversationClient["list"]>>;
+    do {
+      number = ++this.#readCount;
+      [answer] = await Promise.all([this.#deps.client.list(view, before), other]);
+    } while (answer.kind === "ok" && number <= this.#lastReadBeforeChange);
     this.#activeReads.delete(reading);
     // The list may have been reloaded from its start meanwhile; this page would leave a gap.
     if (answer.kind !== "ok" || (before !== null && this.#cursors[key] !== before)) return;
@@ -311,7 +317,8 @@ export class ConversationList {
     const conversations = answer.value.conversations.filter(({ id }) => !this.#deletedIds.has(id)).map((one) => Object.assign({}, one, ...(this.#pendingChanges.get(one.id) ?? [])) as Conversation);
     const page = { conversations, next: answer.value.next };
     const cursor = before === null ? cursorAfterReload(this.#all, view, page, this.#cursors[key]) : page.next;
-    this.#all = mergePage(this.#all, view, page, before);
+    const changing = this.#all.filter(({ id }) => this.#pendingChanges.has(id) && !this.#deletedIds.has(id));
+    this.#all = withRows(mergePage(this.#all, view, page, before), changing);
     this.#cursors = { ...this.#cursors, [key]: cursor };
     for (const conversation of conversations) this.#deps.onUpdated(conversation);
   }
@@ -345,6 +352,7 @@ export class ConversationList {
       if (others.length > 0) this.#pendingChanges.set(id, others);
       else this.#pendingChanges.delete(id);
     }
+    this.#lastReadBeforeChange = this.#readCount;
     return answer;
   }
 

@@ -44,6 +44,13 @@ export function mergePage(known: Known, view: View, { conversations, next }: Con
   return [...others, ...conversations].sort(byAge);
 }
 
+/** The known rows, with those of `kept` that are not among them. */
+export function withRows(known: Known, kept: Known): readonly Conversation[] {
+  const ids = new Set(known.map(({ id }) => id));
+  const missing = kept.filter(({ id }) => !ids.has(id));
+  return missing.length === 0 ? known : [...known, ...missing].sort(byAge);
+}
+
 /** The cursor after the first page was read again: unchanged if the page overlaps what was known, else the page's
  * own, since there may be a gap of unread rows after it. */
 export function cursorAfterReload(known: Known, view: View, { conversations, next }: ConversationPage, cursor: string | null | undefined): string | null {

@@ -337,6 +337,33 @@ describe("concurrent reads", () => {
     expect(titles()).toEqual(["Coffee", "Green tea"]);
   });
 
+  it("read again what was answered before a change was stored, and lose no row of it", async () => {
+    await list.archive("a", true);
+    let come = () => {};
+    server.readDelay = new Promise((resolve) => (come = resolve));
+    const reading = list.load();
+    await settle();
+    server.readDelay = null;
+    await undo();
+    expect(titles()).toEqual(["Coffee", "Tea"]);
+    come();
+    await reading;
+    expect(titles()).toEqual(["Coffee", "Tea"]);
+  });
+
+  it("keep the row of a change that the server does not have yet", async () => {
+    await list.archive("a", true);
+    const change = gated();
+    server.before = async (method) => void (method === "POST" && (await change.promise));
+    await undo();
+    await list.load();
+    expect(titles()).toEqual(["Coffee", "Tea"]);
+    change.come();
+    await settle();
+    await list.load();
+    expect(titles()).toEqual(["Coffee", "Tea"]);
+  });
+
   it("takes nothing back of the second of two changes, when only the first has arrived", async () => {
     const [first, second] = [gated(), gated()];
     const changing = [first, second];

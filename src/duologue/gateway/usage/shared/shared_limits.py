@@ -78,9 +78,14 @@ class SharedLimits:
         self._pressed: set[str] = set()
         self._news = Notifier()
         self._outage = self._leaves = False
-        self.is_needed = False
-        """Whether there was ever another gateway. Once there was, the day's use of each key is counted by the rows of all."""
+        self._was_needed = False
         link.notices.on(LimitWanted, lambda notice: self._press(notice.key))
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether there was ever another gateway. Once there was, the day's use of each key is counted by the rows of all."""
+        self._was_needed = self._was_needed or self._gateways() > 1
+        return self._was_needed
 
     # ---- what requests ask
 
@@ -242,7 +247,6 @@ class SharedLimits:
         task_status.started()
         rounds = float("-inf")
         while True:
-            self.is_needed = self.is_needed or self._gateways() > 1
             pressed, self._pressed = self._pressed, set()
             if self._now().seconds - rounds >= RENEW_S:
                 rounds = self._now().seconds
