@@ -7,7 +7,7 @@
   Ray places, each as a part of a bare relay (two processes that only relay). The budget of a joined worker is 0.6 of it. With TLS the clients of
   the gateway use it too, as the port is the same: the line "one machine, TLS" is what that costs alone.
 * `forms`: seconds to start and memory (PSS) of each form.
-* `kills`: clients stream from workers on two Ray nodes, of which a worker is killed again and again, and every tenth time a whole node. Every
+* `kills`: clients stream from workers on two Ray nodes, of which a steady worker is killed again and again, and every tenth time a whole node. Every
   client must be answered, with its whole reply or with an error that names its cause, and at the end nothing may be left.
 * `queue`: seconds from a longer queue to a new worker that serves, of local workers and of Ray.
 * `failover`: two gateways on one PostgreSQL (a schema of their own, dropped afterwards), and replies of the page under way at one, each followed at
@@ -49,6 +49,10 @@ from machine_keys import keys
 
 JOIN_BUDGET = 0.6
 NODES = (2, 3)
+WORKERS = 6
+STEADY_S = 16.0
+"""The youngest worker that `kills` kills: about six seconds until it is ready, and ten until it counts as steady. Those that are killed soon after they were
+ready, again and again, are given up for minutes, as they should be: with any worker as a victim 200 kills were not over after 24 minutes."""
 PLACED_PROGRAM = b"duologue.worker.joined"
 
 
@@ -144,16 +148,22 @@ async def forms(options: argparse.Namespace) -> None:
             print(f"       {name}: {form.start:.1f} s, {memory / 2**20:.0f} MiB")
 
 
-def placed_workers(*, joined_only: bool = True) -> list[int]:
-    """The processes of joined workers on this machine."""
+def placed_workers(*, joined_only: bool = True, older_than: float = 0.0) -> list[int]:
+    """The processes of joined workers on this machine, at least so many seconds old."""
     found = []
     for command in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            if joined_only and PLACED_PROGRAM in command.read_bytes():
+            if joined_only and PLACED_PROGRAM in command.read_bytes() and age(command.parent) >= older_than:
                 found.append(int(command.parent.name))
         except OSError:
             continue
     return found
+
+
+def age(process: Path) -> float:
+    """Seconds since a process of /proc began."""
+    ticks = int((process / "stat").read_text().rpartition(")")[2].split()[19])
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
 
 
 # ---- kills
@@ -181,8 +191,8 @@ async def kills(options: argparse.Namespace) -> None:
     chance = random.Random(options.seed)
     # Half of the processors stay free, so that one node has room for the workers of both.
     with (
-        two_nodes(4) as nodes,
-        placed(16, copies=4, address=nodes.address, token=str(nodes.token)) as form,
+        two_nodes(WORKERS) as nodes,
+        placed(16, copies=WORKERS, address=nodes.address, token=str(nodes.token)) as form,
     ):
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=100)
         async with (
@@ -209,8 +219,8 @@ async def kills(options: argparse.Namespace) -> None:
                     down += 1
                     await asyncio.to_thread(nodes.kill, f"127.0.0.{number}")
                     killed["nodes"] += 1
-                    await asyncio.to_thread(nodes.add, number, cpus=4)
-                elif processes := placed_workers():
+                    await asyncio.to_thread(nodes.add, number, cpus=WORKERS)
+                elif processes := placed_workers(older_than=STEADY_S):
                     os.kill(chance.choice(processes), signal.SIGKILL)
                     killed["workers"] += 1
             stop.set()
@@ -233,8 +243,8 @@ async def kills(options: argparse.Namespace) -> None:
         f"slots busy {status['slots_busy']}, waiting {status['queue_length']}",
     )
     judge(
-        status["idle_workers"] == left == 4,
-        f"workers ready again: {status['idle_workers']} of 4; processes: {left}",
+        status["idle_workers"] == left == WORKERS,
+        f"workers ready again: {status['idle_workers']} of {WORKERS}; processes: {left}",
     )
     judge(after[0] <= before[0], f"processes of the gateway: {before[0]} before, {after[0]} after")
     judge(
