@@ -70,7 +70,7 @@ def resident(process: int) -> float:
 
 async def calibrate(*, short: bool = False) -> Costs:
     """All of the costs."""
-    parts = 4 if short else 20
+    parts = 4 if short else 8
     when, load = time.strftime("%Y-%m-%d"), os.getloadavg()[0]
     machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
     settings = json.dumps([{"engine": "scripted", "slots": 4}] * 2)

@@ -1,6 +1,6 @@
 """Simulate a department, a city and more on the project's own scheduler: what is used up first, and how many gateways it takes.
 
-    python bench/simulate_scale.py --calibrate     measures what this code costs (a minute of a quiet machine) into scale_costs.json
+    python bench/simulate_scale.py --calibrate     measures what this code costs (five minutes of a quiet machine) into scale_costs.json
     python bench/simulate_scale.py --check         two workers and a hundred clients, simulated and for real
     python bench/simulate_scale.py                 the table of docs/scaling.md
 
