@@ -34,7 +34,8 @@ def test_deleting_a_chats_messages_can_be_undone_and_leaves_no_blank_page(tab: T
 def test_a_reload_in_between_loses_nothing(tab: Tab, server: Any) -> None:
     tab.told("/say one")
     conversation = tab.page.url.rsplit("/", 1)[-1]
-    with tab.page.expect_request(lambda request: request.method == "DELETE") as deletion:
+    # Its answer, not only the request: what is restored below must be deleted by then.
+    with tab.page.expect_response(lambda answer: answer.request.method == "DELETE") as deletion:
         delete_first_message(tab)
     tab.page.reload()
     expect(tab.said).to_have_count(0)
