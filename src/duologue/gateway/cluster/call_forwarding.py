@@ -1,7 +1,7 @@
 """The socket of a call whose temporary chat another gateway has: that gateway holds the call, and this one passes frames on both ways.
 
 `VoiceSocket` asks once it has read which conversation the call is in. As with requests (`forwarding`), the client's own key or login goes along and is
-checked again there, and what was passed on once goes no further. Each direction waits for whoever reads slowly, so nothing piles up here.
+checked again there, and what was passed on once goes no further. Each direction stops reading while its receiver is slow, so memory use stays bounded.
 """
 
 from __future__ import annotations

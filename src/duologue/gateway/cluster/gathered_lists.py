@@ -14,7 +14,7 @@ _read = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def gathered(name: str, own: bytes, others: Iterable[bytes]) -> bytes:
-    """The JSON of this gateway's list `name`, with what others have besides; oldest first. A part that is no such list is left out."""
+    """The JSON of this gateway's list `name`, merged with those of the other gateways, oldest first. A part that is not such a list is skipped."""
     answer = _read(own)
     entries = {entry["id"]: entry for entry in answer[name]}
     for part in others:

@@ -61,7 +61,7 @@ class SharedDrains:
         """These are drained no longer, as one that is restarted. Raises Unavailable."""
         gone = set(workers) & self._drained
         if gone:
-            # Here they are let work again by whoever calls this: a restart holds them meanwhile.
+            # The caller resumes them at this gateway: during a restart they must stay drained.
             self._drained -= gone
             await self._change(lambda names: [name for name in names if name not in gone])
 
@@ -110,6 +110,6 @@ class SharedDrains:
 
 
 def _names(stored: dict[str, Any]) -> list[str]:
-    """The names of a stored object, whoever wrote it."""
+    """The names in a stored object; another version may have written it, so anything else is ignored."""
     names = stored.get("names")
     return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []

@@ -1,7 +1,7 @@
 """Group commit: the saves of running replies that are due together are stored in one transaction.
 
-Used by `repository.py`. No task does this: the one that saves first stores for those behind it (`save_queue.py`), so nothing can end while
-somebody waits for it. When a transaction fails, each save is tried alone: a broken run must not keep the others from being stored.
+Used by `repository.py`. There is no background task that could end while saves wait: the first save stores those behind it as well
+(`save_queue.py`). When a transaction fails, each save is retried on its own, so that one broken run does not keep the others from being stored.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which saves of running replies share a transaction. Pure; used by `group_commit.py`.
 
-A save that comes while nothing is stored leads: it stores itself and what waits by then. What comes meanwhile waits, and then the first of it
-leads. So nobody waits for an interval, and the longer a transaction takes, the more share the next one.
+A save that arrives while no transaction is running leads: it stores itself and every save that is waiting. Saves that arrive during the transaction
+wait, and the first of them leads the next one. No save waits for a timer, and the longer a transaction takes, the more saves share the next one.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Which of the waiting requests are told their place again in a round over all of them: those for whom it is news. Pure; the scheduler calls this.
 
-Near the head each round is told, since somebody watches the seconds there. Further back a place is told when it or its wait has changed by as much as
-a reader would notice, and otherwise after a while, so that nobody thinks that it stands still. With ten thousand that wait, writing to each of them every
-few seconds would be most of what a gateway does.
+Near the head every round is sent, because people watch the seconds there. Further back a request is told its place when the place or the wait has
+changed noticeably, and otherwise every SILENCE seconds, so that the queue does not look stuck. With ten thousand waiting requests, writing to each of
+them every few seconds would be most of a gateway's work.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from duologue.gateway.scheduling.queueing.slots import QueueEntry
 NOTICED = 0.05
 """The part of a position or a wait that makes a difference to a reader."""
 SILENCE = 30.0
-"""The most seconds between two rounds in which a request is told its place."""
+"""A request is told its place at least this often, in seconds."""
 TOLD_AT_ONCE = 25
 """So many streams that write at once are no delay to those that are being answered."""
 LOOKED_AT = 100
@@ -24,7 +24,7 @@ LOOKED_AT = 100
 
 
 def is_news(entry: QueueEntry, place: Moved, at: float) -> bool:
-    """Whether a waiting request is told this place, after what it was last told."""
+    """Whether this place differs enough from the last one that was sent to the request."""
     return (
         place.position <= NEAR
         or at - entry.reported_at >= SILENCE
