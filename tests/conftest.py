@@ -59,6 +59,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.flaky(reruns=2))
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """End what only a further attempt made: where the first one failed before a file's fixture was made, the plugin forgets to end
+    that fixture, as it puts back what was to be ended after the first attempt."""
+    if not item.config.pluginmanager.hasplugin("rerunfailures"):
+        return
+    from pytest_rerunfailures import suspended_finalizers
+
+    # By node, as in pytest's own state: the finalizers, and the exception of its setup.
+    stack = item.session._setupstate.stack
+    for node, (finalizers, _) in suspended_finalizers.items():
+        made_since, _ = stack.get(node, ([], None))
+        finalizers.extend(finalizer for finalizer in made_since if finalizer not in finalizers)
+
+
 # The outermost wrapper writes last, below the short summary.
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Generator[None, object, object]:

@@ -60,6 +60,32 @@ def test_a_file_marked_as_a_whole_has_a_second_chance_too(project: pytest.Pytest
     result.stdout.fnmatch_lines(["FLAKY *::test_it*"])
 
 
+def test_a_fixture_that_only_a_further_attempt_made_ends_with_its_file(project: pytest.Pytester) -> None:
+    unready = ONCE.format(mark='@pytest.fixture(scope="module", autouse=True)').replace("test_it", "unready")
+    machine = """
+@pytest.fixture(scope="module")
+def machine():
+    yield
+    pathlib.Path("ended").touch()
+
+@pytest.mark.system
+def test_it(machine):
+    pass
+"""
+    other = """
+import pathlib
+import pytest
+
+@pytest.mark.system
+def test_other():
+    assert pathlib.Path("ended").exists()
+"""
+    project.makepyfile(test_a=unready + machine, test_b=other)
+    result = project.runpytest()
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["FLAKY *::test_it*"])
+
+
 def test_a_fixture_that_fails_once_is_made_again(project: pytest.Pytester) -> None:
     fixture = ONCE.format(mark='@pytest.fixture(scope="session")').replace("test_it", "machine")
     project.makepyfile(fixture + "\n@pytest.mark.system\ndef test_it(machine):\n    pass\n")

@@ -2,12 +2,15 @@
 
 import re
 
+import anyio
 import pytest
+from sqlalchemy import insert, text
 
 from duologue.errors import BadRequest, NotFound, TooLarge
 from duologue.store import users as users_file
 from duologue.store.accounts.names import checked_name
 from duologue.store.database import Database
+from duologue.store.schema import tables
 from duologue.store.users import LOCAL, Users, closed, digest_of
 
 pytestmark = pytest.mark.anyio
@@ -28,6 +31,15 @@ def now():
 @pytest.fixture
 async def users(database, now):
     return Users(database, now)
+
+
+async def lock_awaited(connection):
+    """Return when another transaction waits for what this one wrote."""
+    waiting = text(
+        "SELECT count(*) FROM pg_locks WHERE NOT granted AND transactionid = pg_current_xact_id()::xid"
+    )
+    while not (await connection.execute(waiting)).scalar_one():  # noqa: ASYNC110 (another connection notifies nobody)
+        await anyio.sleep(0.01)
 
 
 async def test_a_key_is_long_and_random_and_known_by_its_digest_alone(users, database):
@@ -54,6 +66,17 @@ async def test_the_first_user_is_local_and_an_admin_and_the_next_is_neither(user
     assert (ada.first, ada.account.id, ada.account.name, ada.account.role) == (True, LOCAL, "ada", "admin")
     assert (bob.first, bob.account.role) == (False, "user")
     assert bob.account.id not in (LOCAL, "bob")
+
+
+async def test_two_gateways_that_start_at_the_same_moment_create_local_once(both, now):
+    first, second = both
+    async with anyio.create_task_group() as tasks, first.writing() as connection:
+        await connection.execute(
+            insert(tables.users).values(id=LOCAL, name=LOCAL, role="admin", created=now(), disabled=0)
+        )
+        tasks.start_soon(Users(second, now).know_local)
+        await lock_awaited(connection)
+    assert [account.id for account in await Users(second, now).accounts()] == [LOCAL]
 
 
 async def test_who_has_the_key_of_the_settings_is_not_inherited_from(users):

@@ -13,7 +13,7 @@ import hashlib
 import secrets
 import sqlite3
 from collections.abc import Callable, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -203,11 +203,8 @@ class Users:
         key that ends would be the only one of an admin, and for a worker's key without a user of its own or before any admin has a key;
         TooLarge when there are too many keys.
         """
-        name, label, expires = (
-            checked_name(name),
-            checked_label(label),
-            key_rules.checked_end(expires, self._now()),
-        )
+        name, label = checked_name(name), checked_label(label)
+        expires = key_rules.checked_end(expires, self._now())
         role: Role | None = "admin" if admin else "worker" if worker else None
         new = partial(self._add_key, name, role, label=label, expires=expires, of_settings=of_settings)
         try:
@@ -414,10 +411,12 @@ class Users:
     async def know_local(self) -> None:
         """Create the user `local` if it does not exist. The user of the settings' key then keeps their data, and the first
         key of another user does not inherit it."""
-        async with self._database.writing() as connection:
-            if not await _count(connection, users, users.c.id == LOCAL):
-                account = Account(LOCAL, LOCAL, "admin", self._now())
-                await connection.execute(insert(users).values(**_columns(account)))
+        # Gateways that start at the same moment on a new database each create it, and one of them wins.
+        with suppress(IntegrityError):
+            async with self._database.writing() as connection:
+                if not await _count(connection, users, users.c.id == LOCAL):
+                    account = Account(LOCAL, LOCAL, "admin", self._now())
+                    await connection.execute(insert(users).values(**_columns(account)))
 
     async def note_used(self, used: Mapping[str, int]) -> None:
         """Store when keys, by id, were last used (ms)."""

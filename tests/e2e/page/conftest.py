@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
@@ -56,23 +56,70 @@ def switches() -> list[str]:
     return []
 
 
-@pytest.fixture(scope="module")
-def chromium(switches: list[str]) -> Iterator[Browser]:
-    """One Chromium for a file; ended with it, as its event loop would be in the way of asynchronous tests."""
+class FileBrowser:
+    """The Chromium that runs now, for the tests of one file."""
+
+    def __init__(self) -> None:
+        self._closing = ExitStack()
+        self._key: tuple[object, ...] = ()
+        self._browser: Browser
+
+    def running(self, file: Path, executable: str, switches: list[str]) -> Browser:
+        """That of this file, started if there is none."""
+        key = (file, executable, *switches)
+        if self._key != key:
+            self.close()
+            with ExitStack() as opening:
+                playwright = opening.enter_context(sync_playwright())
+                # A machine that runs other tests beside this one starts it slowly.
+                self._browser = playwright.chromium.launch(
+                    executable_path=executable, args=[*QUIET, *switches], timeout=60_000
+                )
+                opening.callback(self._browser.close)
+                self._closing = opening.pop_all()
+            self._key = key
+        return self._browser
+
+    def close(self) -> None:
+        self._key = ()
+        self._closing.close()
+
+
+file_browser = FileBrowser()
+FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    item.stash[FAILED] = report.failed or (call.when != "setup" and item.stash[FAILED])
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(
+    item: pytest.Item, nextitem: pytest.Item | None
+) -> Generator[None, object, object]:
+    """End Chromium with its file: its event loop would be in the way of asynchronous tests. It ends after a failure as well, so
+    that the next attempt has a new one. This is no fixture's: one that was not ended failed 2,000 tests."""
+    try:
+        return (yield)
+    finally:
+        if item.stash[FAILED] or nextitem is None or nextitem.path != item.path:
+            file_browser.close()
+
+
+@pytest.fixture
+def chromium(request: pytest.FixtureRequest, switches: list[str]) -> Browser:
+    """The Chromium of the test's file."""
     executable = next(filter(None, map(shutil.which, BROWSERS)), None)
     if executable is None:
         pytest.skip("no Chromium on this machine: install the package `chromium` to run the browser tests")
     if not BUILT.exists():
         pytest.skip("the page is not built: run `make web` to run the browser tests")
-    with sync_playwright() as playwright:
-        # A machine that runs other tests beside this one starts it slowly.
-        running = playwright.chromium.launch(
-            executable_path=executable, args=[*QUIET, *switches], timeout=60_000
-        )
-        try:
-            yield running
-        finally:
-            running.close()
+    return file_browser.running(request.path, executable, switches)
 
 
 @pytest.fixture(scope="module", autouse=True)
