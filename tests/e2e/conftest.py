@@ -9,14 +9,18 @@ import signal
 import subprocess
 import sys
 import threading
+import uuid
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx
 import pytest
 from tests.support.gateway_fork_server import ForkedProcess, fork_gateway
 from tests.support.ports import free_port
+from tests.support.store_fixtures import drop_schema, make_schema
 
 READY_SECONDS = 60.0
 PATIENCE = httpx.Timeout(60.0)
@@ -224,6 +228,34 @@ def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., 
             return server
 
         yield start
+
+
+@pytest.fixture(scope="module")
+def schema() -> Iterator[str]:
+    """The address of an empty schema on PostgreSQL, for the gateways of a file."""
+    name = f"servers_{uuid.uuid4().hex[:12]}"
+    # In a thread of its own: where a browser runs, this one has an event loop already.
+    with ThreadPoolExecutor(1) as thread:
+        address = thread.submit(anyio.run, make_schema, name).result()
+        yield address
+        thread.submit(anyio.run, drop_schema, name).result()
+
+
+@pytest.fixture(scope="module")
+def start_gateway(schema: str, lasting: Callable[..., Server]) -> Callable[..., Server]:
+    """Start one of several gateways of one database, with the scripted engine."""
+
+    def start(*arguments: str, **environment: str) -> Server:
+        port = free_port()
+        return lasting(
+            *("--engine", "scripted", *arguments),
+            DUOLOGUE_PORT=str(port),
+            DUOLOGUE_DATABASE=schema,
+            DUOLOGUE_CLUSTER__ADDRESS=f"http://127.0.0.1:{port}",
+            **environment,
+        )
+
+    return start
 
 
 @pytest.fixture(scope="session")

@@ -5,18 +5,15 @@ from __future__ import annotations
 import base64
 import json
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
-import anyio
 import httpx
 import pytest
 from tests.e2e.conftest import Server
-from tests.support.ports import free_port
-from tests.support.store_fixtures import drop_schema, make_schema
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
@@ -31,26 +28,8 @@ KEY = "the-key-of-the-admin-of-both-gateways"
 
 
 @pytest.fixture(scope="module")
-def schema() -> Iterator[str]:
-    name = f"calls_{uuid.uuid4().hex[:12]}"
-    address = anyio.run(make_schema, name)
-    yield address
-    anyio.run(drop_schema, name)
-
-
-@pytest.fixture(scope="module")
-def gateways(schema: str, lasting: Callable[..., Server]) -> list[Server]:
-    servers = []
-    for port in (free_port(), free_port()):
-        server = lasting(
-            *("--engine", "scripted"),
-            DUOLOGUE_KEY=KEY,
-            DUOLOGUE_PORT=str(port),
-            DUOLOGUE_DATABASE=schema,
-            DUOLOGUE_CLUSTER__ADDRESS=f"http://127.0.0.1:{port}",
-            DUOLOGUE_VOICE__ENABLED="true",
-        )
-        servers.append(server)
+def gateways(start_gateway: Callable[..., Server]) -> list[Server]:
+    servers = [start_gateway(DUOLOGUE_KEY=KEY, DUOLOGUE_VOICE__ENABLED="true") for _ in range(2)]
     for server in servers:
         server.ready()
         server.until(partial(is_ready, server), 60)

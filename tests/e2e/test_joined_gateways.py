@@ -5,16 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
 
-import anyio
 import httpx
 import pytest
-from tests.support.ports import free_port
-from tests.support.store_fixtures import drop_schema, make_schema
 
 pytestmark = pytest.mark.system
 
@@ -23,26 +19,10 @@ MODEL = "shared"
 
 
 @pytest.fixture(scope="module")
-def schema() -> Iterator[str]:
-    name = f"joined_{uuid.uuid4().hex[:12]}"
-    address = anyio.run(make_schema, name)
-    yield address
-    anyio.run(drop_schema, name)
-
-
-@pytest.fixture(scope="module")
-def gateways(schema: str, lasting: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
+def gateways(start_gateway: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
     key_file = tmp_path_factory.mktemp("key") / "key"
     key_file.write_text(KEY)
-    servers = []
-    for port in (free_port(), free_port()):
-        settings = {
-            "DUOLOGUE_PORT": str(port),
-            "DUOLOGUE_DATABASE": schema,
-            "DUOLOGUE_CLUSTER__ADDRESS": f"http://127.0.0.1:{port}",
-            "DUOLOGUE_MACHINES__JOIN": "true",
-        }
-        servers.append(lasting("--engine", "scripted", "--key-file", str(key_file), **settings))
+    servers = [start_gateway("--key-file", str(key_file), DUOLOGUE_MACHINES__JOIN="true") for _ in range(2)]
     return [server.ready() for server in servers]
 
 

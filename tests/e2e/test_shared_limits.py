@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import signal
 import uuid
-from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import anyio
 import httpx
 import pytest
-from tests.support.ports import free_port
-from tests.support.store_fixtures import drop_schema, make_schema
 
 pytestmark = [pytest.mark.system, pytest.mark.anyio]
 
@@ -64,30 +62,9 @@ async def until_async(true, seconds: float = 60.0) -> None:
 
 
 @pytest.fixture(scope="module")
-def schema() -> Iterator[str]:
-    name = f"shared_{uuid.uuid4().hex[:12]}"
-    address = anyio.run(make_schema, name)
-    yield address
-    anyio.run(drop_schema, name)
-
-
-@pytest.fixture(scope="module")
-def start(schema, lasting, tmp_path_factory):
+def start(start_gateway, tmp_path_factory):
     folder = str(tmp_path_factory.mktemp("files"))
-
-    def begin(**environment: str) -> Any:
-        port = free_port()
-        return lasting(
-            *("--engine", "scripted", "--slots", "4"),
-            DUOLOGUE_KEY=OWN_KEY,
-            DUOLOGUE_DATABASE=schema,
-            DUOLOGUE_PORT=str(port),
-            DUOLOGUE_STORAGE__FOLDER=folder,
-            DUOLOGUE_CLUSTER__ADDRESS=f"http://127.0.0.1:{port}",
-            **environment,
-        )
-
-    return begin
+    return partial(start_gateway, "--slots", "4", DUOLOGUE_KEY=OWN_KEY, DUOLOGUE_STORAGE__FOLDER=folder)
 
 
 @pytest.fixture(scope="module")

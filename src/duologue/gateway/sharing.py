@@ -73,17 +73,17 @@ class Sharing:
         gateway.keys.is_shared = True
         share_guesses(gateway.guessing, link.notices)
         self._caches = CacheRefresh(link.notices)
-        gateway.apps.on_stored = partial(self._caches.changed, "modes")
+        gateway.apps.setting.on_stored = partial(self._caches.changed, "modes")
         gateway.model_service.remembered.on_stored = partial(self._caches.changed, "default_model")
         stores.durable.mcp.on_stored = partial(self._caches.changed, "tool_servers")
         stores.durable.upstreams.on_stored = partial(self._caches.changed, "connected_servers")
         drains = gateway.life.worker_drains
-        drains.use(stores.durable.server_settings)
-        drains.on_stored = partial(self._caches.changed, "drained_workers")
+        drains.setting.use(stores.durable.server_settings)
+        drains.setting.on_stored = partial(self._caches.changed, "drained_workers")
         gateway.joins.admitted = drains.joined
         if self.templates is not None:
-            self.templates.use(stores.durable.server_settings)
-            self.templates.on_stored = partial(self._caches.changed, "chat_templates")
+            self.templates.setting.use(stores.durable.server_settings)
+            self.templates.setting.on_stored = partial(self._caches.changed, "chat_templates")
         service.uploads.mark = gateway.clips.mark = self.mark
         for pool in gateway.pools():
             pool.mark_tickets(self.mark)

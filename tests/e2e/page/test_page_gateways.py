@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import re
 import shutil
-import uuid
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import anyio
 import httpx
 import pytest
 from playwright.sync_api import expect
 from tests.e2e.conftest import Server
 from tests.support.installed_proxies import nginx_for, running
 from tests.support.ports import free_port
-from tests.support.store_fixtures import drop_schema, make_schema
 from tests.support.tabs import Tab
 
 pytestmark = [
@@ -30,25 +27,8 @@ REQUEST = re.compile(r"^127\.0\.0\.1:(\d+) (.+)$", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
-def schema() -> Iterator[str]:
-    name = f"page_{uuid.uuid4().hex[:12]}"
-    address = anyio.run(make_schema, name)
-    yield address
-    anyio.run(drop_schema, name)
-
-
-@pytest.fixture(scope="module")
-def gateways(schema: str, lasting: Callable[..., Server]) -> list[Server]:
-    servers = []
-    for port in (free_port(), free_port()):
-        server = lasting(
-            *("--engine", "scripted", "--proxy", "127.0.0.1"),
-            DUOLOGUE_KEY=KEY,
-            DUOLOGUE_PORT=str(port),
-            DUOLOGUE_DATABASE=schema,
-            DUOLOGUE_CLUSTER__ADDRESS=f"http://127.0.0.1:{port}",
-        )
-        servers.append(server)
+def gateways(start_gateway: Callable[..., Server]) -> list[Server]:
+    servers = [start_gateway("--proxy", "127.0.0.1", DUOLOGUE_KEY=KEY) for _ in range(2)]
     return [server.ready() for server in servers]
 
 

@@ -128,7 +128,7 @@ async def test_a_switch_that_another_gateway_has_stored_ends_the_sessions_here()
     await one.use(kept)
     await two.use(kept)
     stored: list[bool] = []
-    one.on_stored = lambda: stored.append(True)
+    one.setting.on_stored = lambda: stored.append(True)
     with anyio.fail_after(30):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(two.until_disabled, "omni")

@@ -50,8 +50,8 @@ class Two:
         self.drains = tuple(SharedDrains([each]) for each in self.pools)
         self.told = 0
         for drains in self.drains:
-            drains.use(self.rows)
-            drains.on_stored = self._count
+            drains.setting.use(self.rows)
+            drains.setting.on_stored = self._count
 
     def _count(self) -> None:
         self.told += 1

@@ -58,8 +58,8 @@ class Two:
             SharedTemplates(pool, each) for pool, each in zip(self.pools, self.folders, strict=True)
         )
         for templates in self.templates:
-            templates.use(self.rows)
-            templates.on_stored = self._count
+            templates.setting.use(self.rows)
+            templates.setting.on_stored = self._count
 
     def _count(self) -> None:
         self.told += 1

@@ -6,23 +6,12 @@ Read by every socket before a session begins, changed by `app_routes`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from duologue.errors import Forbidden, NotFound
 from duologue.gateway.apps.modes import APPS, Abilities, App, AppId, Reason, disabled_reason, standing
+from duologue.gateway.cluster.shared_setting import SettingStore, SharedSetting
 from duologue.notifier import Notifier
-
-STORED_AS = "apps"
-
-
-class SwitchStore(Protocol):
-    """Where the switches are kept: `store.server_settings`. Raises Unavailable."""
-
-    async def get(self, name: str) -> dict[str, Any]: ...
-
-    async def change(
-        self, name: str, change: Callable[[dict[str, Any]], dict[str, Any]]
-    ) -> dict[str, Any]: ...
 
 
 class AppRegistry:
@@ -35,27 +24,18 @@ class AppRegistry:
     ) -> None:
         self._abilities, self._on_change = abilities, on_change
         self._off: frozenset[str] = frozenset()
-        self._store: SwitchStore | None = None
+        self.setting = SharedSetting("apps")
         self._changed = Notifier()
-        self._switched = 0
-        self.on_stored: Callable[[], None] = lambda: None
-        """Called when a switch was stored."""
 
-    async def use(self, store: SwitchStore) -> None:
-        """Read the switches, and keep changes there."""
-        self._store = store
-        self._off = await self._stored(store)
+    async def use(self, store: SettingStore) -> None:
+        """Read the switches, and keep changes there. Raises Unavailable."""
+        self.setting.use(store)
+        self._off = _known(await self.setting.read() or {})
 
     async def reload(self) -> None:
         """Read the switches again: another gateway may have changed them. Raises Unavailable."""
-        if self._store is None:
-            return
-        before = -1
-        while before != self._switched:
-            # What was read before a switch of this gateway was stored is old.
-            before = self._switched
-            off = await self._stored(self._store)
-        self._change(off)
+        if (stored := await self.setting.read()) is not None:
+            self._change(_known(stored))
 
     def is_enabled(self, *ids: AppId) -> bool:
         """Whether one of these is switched on."""
@@ -75,16 +55,10 @@ class AppRegistry:
     async def switch(self, id: str, enabled: bool) -> dict[str, Any]:
         """Switch an app on or off; gives its row. Raises NotFound, and Unavailable where that cannot be stored."""
         app = self._find(id)
-        off = _switched(self._off, app.id, enabled)
-        if self._store is not None:
-            # What is stored counts: another gateway may have switched something just now.
-            stored = await self._store.change(
-                STORED_AS, lambda old: {"off": sorted(_switched(old.get("off", ()), app.id, enabled))}
-            )
-            off = _known(stored)
-            self._switched += 1
-            self.on_stored()
-        self._change(off)
+        stored = await self.setting.change(
+            lambda old: {"off": sorted(_switched(old.get("off", ()), app.id, enabled))}
+        )
+        self._change(_switched(self._off, app.id, enabled) if stored is None else _known(stored))
         return self._row(app)
 
     def _change(self, off: frozenset[str]) -> None:
@@ -92,10 +66,6 @@ class AppRegistry:
             self._off = off
             self._changed.notify()
             self._on_change()
-
-    @staticmethod
-    async def _stored(store: SwitchStore) -> frozenset[str]:
-        return _known(await store.get(STORED_AS))
 
     def row(self, id: str) -> dict[str, Any]:
         """One app. Raises NotFound."""

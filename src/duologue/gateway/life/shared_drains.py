@@ -8,41 +8,23 @@ nothing is stored, and a drain is that of the one gateway.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
+from duologue.gateway.cluster.shared_setting import SharedSetting
 from duologue.gateway.scheduling.pool import Pool
 
-STORED_AS = "drained_workers"
 MOST = 1000
 """Names that are remembered; the oldest are forgotten."""
 NOTE = "by an admin"
 
 
-class DrainStore(Protocol):
-    """Where the names are kept: `store.server_settings`. Raises Unavailable."""
-
-    async def get(self, name: str) -> dict[str, Any]: ...
-
-    async def change(
-        self, name: str, change: Callable[[dict[str, Any]], dict[str, Any]]
-    ) -> dict[str, Any]: ...
-
-
 class SharedDrains:
-    """Nothing is shared before `use`."""
+    """Nothing is shared before `setting` has a store."""
 
     def __init__(self, pools: Sequence[Pool]) -> None:
         self._pools = pools
-        self._store: DrainStore | None = None
+        self.setting = SharedSetting("drained_workers")
         self._drained: frozenset[str] = frozenset()
-        self._changes = 0
-        """How often this gateway has changed what is stored."""
-        self.on_stored: Callable[[], None] = lambda: None
-        """Called when a change was stored."""
-
-    def use(self, store: DrainStore) -> None:
-        """Keep drains there, for all gateways."""
-        self._store = store
 
     async def drain(self, worker: str) -> None:
         """Nothing new begins on this worker: at any gateway, if it has joined. Raises KeyError, and Unavailable where that cannot be stored."""
@@ -67,14 +49,8 @@ class SharedDrains:
 
     async def reload(self) -> None:
         """Read again what is drained: another gateway may have changed it. Raises Unavailable."""
-        if self._store is None:
-            return
-        before = -1
-        while before != self._changes:
-            # What was read before a change of this gateway was stored is old.
-            before = self._changes
-            stored = await self._store.get(STORED_AS)
-        self._carry_out(frozenset(_names(stored)))
+        if (stored := await self.setting.read()) is not None:
+            self._carry_out(frozenset(_names(stored)))
 
     def joined(self, worker: str) -> None:
         """A worker has joined this gateway."""
@@ -82,13 +58,9 @@ class SharedDrains:
             self._pool_of(worker).drain(worker, NOTE)
 
     async def _change(self, change: Callable[[list[str]], list[str]]) -> None:
-        if self._store is None:
-            return
-        # What is stored counts: another gateway may have changed it just now.
-        stored = await self._store.change(STORED_AS, lambda old: {"names": change(_names(old))[-MOST:]})
-        self._changes += 1
-        self.on_stored()
-        self._carry_out(frozenset(_names(stored)))
+        stored = await self.setting.change(lambda old: {"names": change(_names(old))[-MOST:]})
+        if stored is not None:
+            self._carry_out(frozenset(_names(stored)))
 
     def _carry_out(self, drained: frozenset[str]) -> None:
         """Drain what is drained now, and let work again what is not any more."""

@@ -8,34 +8,24 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from duologue.errors import Problem, Unavailable
+from duologue.gateway.cluster.shared_setting import SharedSetting
 from duologue.gateway.scheduling.pool import Pool
 from duologue.threads import disk_io
 
 log = logging.getLogger(__name__)
 
-STORED_AS = "chat_templates"
 MOST = 100
 """Models whose choice is kept; the oldest is forgotten."""
 FOLDER = ".chosen"
 """Within the folder of the templates: the texts that are in use, which the workers' settings name."""
-
-
-class TemplateStore(Protocol):
-    """Where choices are kept: `store.server_settings`. Raises Unavailable."""
-
-    async def get(self, name: str) -> dict[str, Any]: ...
-
-    async def change(
-        self, name: str, change: Callable[[dict[str, Any]], dict[str, Any]]
-    ) -> dict[str, Any]: ...
 
 
 class ChosenTemplate(Struct, frozen=True):
@@ -50,24 +40,16 @@ class SharedTemplates:
 
     def __init__(self, pool: Pool, folder: Path) -> None:
         self._pool, self._folder = pool, folder
-        self._store: TemplateStore | None = None
-        self._changes = 0
-        """How often this gateway has changed what is stored."""
+        self.setting = SharedSetting("chat_templates")
         self._refused: dict[str, ChosenTemplate] = {}
         """What a model's worker did not take, by model: it is not asked again each time."""
         self._used: set[str] = set()
         """The models that use a stored choice here."""
-        self.on_stored: Callable[[], None] = lambda: None
-        """Called when a choice was stored."""
-
-    def use(self, store: TemplateStore) -> None:
-        """Keep choices there, for all gateways."""
-        self._store = store
 
     async def choose(self, model: str, chosen: ChosenTemplate | None, path: Path | None = None) -> None:
         """Have all workers of a model use this template, which is in the file `path`; None: each its own. Raises as `Pool.use_template`, and Unavailable where
         the choice cannot be stored; it is undone soon then."""
-        if self._store is None:
+        if not self.setting.is_stored:
             await self._pool.use_template(model, str(path or ""), chosen.source if chosen else "")
             return
         await self._apply(model, chosen)
@@ -78,19 +60,14 @@ class SharedTemplates:
             kept = list(others.items())[-(MOST - 1) :]
             return dict(kept) | ({model: stored} if chosen else {})
 
-        await self._store.change(STORED_AS, change)
-        self._changes += 1
-        self.on_stored()
+        await self.setting.change(change)
 
     async def reload(self) -> None:
         """Use what is stored: another gateway may have changed it. Raises Unavailable."""
-        if self._store is None:
+        read = await self.setting.read()
+        if read is None:
             return
-        before = -1
-        while before != self._changes:
-            # What was read before a choice of this gateway was stored is old.
-            before = self._changes
-            stored = _choices(await self._store.get(STORED_AS))
+        stored = _choices(read)
         for model in [*stored, *(self._used - stored.keys())]:
             await self._use_stored(model, stored.get(model))
 
