@@ -1,5 +1,6 @@
 from typing import Any
 
+import anyio
 import httpx
 import pytest
 from fastapi import FastAPI, Request
@@ -12,6 +13,7 @@ from duologue.gateway.admin.status import (
     model_state,
     models_view,
     overview,
+    place_of,
     router,
     voice_row,
     waiting,
@@ -127,15 +129,41 @@ def test_a_workers_row_names_the_device_that_its_engine_reports(clock, reported,
     assert (row["device"], row["gpu_id"]) == (device, gpu)
 
 
-def test_the_queue_tells_who_waits_where(pool, clock):
+@pytest.mark.anyio
+async def test_the_queue_tells_who_waits_where(pool, clock):
     come_up(pool, "w0", slots=1)
     for ticket in "abc":
         pool.scheduler.request(ticket, "m", 0.0)
     clock.time = 4.0
-    body = waiting(pool)
+    body = await waiting(pool)
     assert [(item["ticket_id"], item["position"]) for item in body["items"]] == [("b", 1), ("c", 2)]
     assert body["items"][0]["wait_elapsed_s"] == 4.0
     assert 0.0 < body["items"][0]["estimated_wait_s"] == body["items"][0]["eta_seconds"] < 15.0
+    for item in body["items"]:
+        found = place_of(item["ticket_id"], pool)
+        assert found["ticket"] == item | {"enqueued_at": pytest.approx(item["enqueued_at"], abs=60)}
+    assert [place_of(ticket, pool)["found"] for ticket in ("a", "d")] == [False, False]
+
+
+@pytest.mark.anyio
+async def test_a_long_queue_is_listed_in_steps_between_which_requests_come_and_go(clock):
+    pool = Pool([LoadSpec("w0", "scripted", "m")], Scheduler(2000), clock=clock)
+    come_up(pool, "w0", slots=1)
+    for number in range(1001):
+        pool.scheduler.request(f"q{number}", "m", 0.0)
+    bodies = []
+
+    async def look() -> None:
+        bodies.append(await waiting(pool))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(look)
+        for number in range(1, 6):
+            await anyio.lowlevel.checkpoint()
+            assert not bodies
+            pool.scheduler.cancel(f"q{number}", 1.0)
+    [body] = bodies
+    assert [item["ticket_id"] for item in body["items"]] == [f"q{number}" for number in range(6, 1001)]
 
 
 def test_the_standing_goes_from_loading_to_ready(pool):
@@ -256,12 +284,13 @@ def test_a_call_that_its_model_holds_makes_the_models_worker_one_of_duplex(pool,
     assert overview(pool)["duplex_workers"] == 1
 
 
-def test_who_waits_for_a_seat_is_in_the_queue_too(pool, clock):
+@pytest.mark.anyio
+async def test_who_waits_for_a_seat_is_in_the_queue_too(pool, clock):
     seats = Pool([LoadSpec("voice", "voice", "voice")], Scheduler(7), clock=clock)
     seats.scheduler.worker_ready("voice", "voice", 1, 0.0)
     for ticket in "ab":
         seats.scheduler.request(ticket, "voice", 0.0, kind="speech")
-    body = waiting(pool, seats)
+    body = await waiting(pool, seats)
     assert [(item["ticket_id"], item["request_type"]) for item in body["items"]] == [("b", "speech")]
     assert body["queue_length"] == overview(pool, seats)["queue_length"] == 1
 

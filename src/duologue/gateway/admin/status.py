@@ -19,6 +19,8 @@ from duologue.errors import NotFound, Problem, Unavailable
 from duologue.gateway.apps.modes import APPS, AppId
 from duologue.gateway.middleware.proxy import base_of
 from duologue.gateway.scheduling.pool import Pool
+from duologue.gateway.scheduling.queueing.queue_commands import Moved
+from duologue.gateway.scheduling.queueing.slots import QueueEntry
 from duologue.gateway.scheduling.scheduler import NO_MODEL, Task
 from duologue.gateway.speech.service import SpeechService
 from duologue.gateway.workers.worker_status import WorkerStatus
@@ -140,7 +142,7 @@ def _add_queue(routes: APIRouter, pool: Pool, voice: SpeechService) -> None:
     @routes.get("/api/queue", summary="Waiting and running requests")
     async def queue() -> dict[str, Any]:
         """The waiting and the running requests."""
-        return waiting(pool, voice.seats)
+        return await waiting(pool, voice.seats)
 
     @routes.get("/api/queue/{ticket}", summary="One waiting request")
     async def ticket(ticket: str) -> dict[str, Any]:
@@ -284,10 +286,10 @@ def _serving_duplex(seats: Pool) -> set[str]:
     return {task.worker for task in seats.scheduler.tasks(seats.now()) if task.kind in DUPLEX}
 
 
-def waiting(pool: Pool, seats: Pool | None = None) -> dict[str, Any]:
+async def waiting(pool: Pool, seats: Pool | None = None) -> dict[str, Any]:
     """The body of `/api/queue`: the requests that wait for a slot, then those that wait for a seat."""
     pools = (pool,) if seats is None else (pool, seats)
-    items = [item for each in pools for item in _waiting(each)]
+    items = [item for each in pools for item in await _waiting(each)]
     return {
         "queue_length": len(items),
         "max_queue_size": pool.scheduler.limit,
@@ -298,29 +300,32 @@ def waiting(pool: Pool, seats: Pool | None = None) -> dict[str, Any]:
 
 def place_of(ticket: str, pool: Pool, seats: Pool | None = None) -> dict[str, Any]:
     """The body of `/api/queue/{ticket}`, with the fields of the MiniCPM-o demo."""
-    found = next((item for item in waiting(pool, seats)["items"] if item["ticket_id"] == ticket), None)
-    if found is not None:
-        return {"found": True, "ticket": found}
+    for each in (pool,) if seats is None else (pool, seats):
+        entry, place = each.scheduler.waiting(ticket), each.scheduler.place(ticket, each.now())
+        if entry is not None and place is not None:
+            return {"found": True, "ticket": _waiting_row(entry, place, each.now())}
     return {"found": False, "message": f"No request is waiting with the ticket {ticket[:64]!r}."}
 
 
-def _waiting(pool: Pool) -> list[dict[str, Any]]:
-    queue, at = pool.scheduler, pool.now()
-    since = {entry.ticket: entry for entry in queue.entries()}
-    return [
-        {
-            "ticket_id": place.ticket,
-            "request_type": since[place.ticket].kind,
-            "session_id": None,
-            "model": since[place.ticket].model,
-            "position": place.position,
-            "estimated_wait_s": place.wait,
-            "eta_seconds": place.wait,
-            "wait_elapsed_s": round(at - since[place.ticket].since, 3),
-            "enqueued_at": time.time() - (at - since[place.ticket].since),
-        }
-        for place in queue.places(at)
-    ]
+async def _waiting(pool: Pool) -> list[dict[str, Any]]:
+    places = await pool.places()
+    # Some may have got their slots meanwhile.
+    found = [(pool.scheduler.waiting(place.ticket), place) for place in places]
+    return [_waiting_row(entry, place, pool.now()) for entry, place in found if entry is not None]
+
+
+def _waiting_row(entry: QueueEntry, place: Moved, at: float) -> dict[str, Any]:
+    return {
+        "ticket_id": entry.ticket,
+        "request_type": entry.kind,
+        "session_id": None,
+        "model": entry.model,
+        "position": place.position,
+        "estimated_wait_s": place.wait,
+        "eta_seconds": place.wait,
+        "wait_elapsed_s": round(at - entry.since, 3),
+        "enqueued_at": time.time() - (at - entry.since),
+    }
 
 
 def running(pool: Pool) -> list[dict[str, Any]]:

@@ -78,7 +78,7 @@ class Scaler:
         """One look at every model."""
         for name, workers in self._models().items():
             decider = self._deciders.setdefault(name, Autoscaler(self._limits[name]))
-            at, facts = self._pool.now(), self._facts(workers)
+            at, facts = self._pool.now(), await self._facts(workers)
             if decider.needs_room(facts, at):
                 facts = facts._replace(room=(await self._memory(workers[0])).fits)
             scale = decider.decide(facts, at)
@@ -99,8 +99,8 @@ class Scaler:
             workers.sort(key=lambda status: status.state != "ready")
         return models
 
-    def _facts(self, workers: Iterable[WorkerStatus]) -> ScaleFacts:
-        scheduler, at = self._pool.scheduler, self._pool.now()
+    async def _facts(self, workers: Iterable[WorkerStatus]) -> ScaleFacts:
+        scheduler = self._pool.scheduler
         serving = [status for status in workers if not status.draining]
         ready = [status for status in serving if status.state == "ready"]
         coming = [status for status in serving if status.state in ("offline", "loading")]
@@ -109,7 +109,7 @@ class Scaler:
         waiting = {
             entry.ticket for entry in scheduler.entries() if entry.model in queues and not entry.behind
         }
-        waits = [moved.wait for moved in scheduler.places(at) if moved.ticket in waiting]
+        waits = [moved.wait for moved in await self._pool.places() if moved.ticket in waiting]
         return ScaleFacts(
             len(ready),
             len(coming),

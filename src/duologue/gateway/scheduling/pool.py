@@ -14,6 +14,7 @@ from typing import TypeVar
 import anyio
 import anyio.abc
 import msgspec
+from anyio.lowlevel import checkpoint
 
 from duologue import caller
 from duologue.errors import Unavailable
@@ -22,6 +23,7 @@ from duologue.gateway.scheduling.eta import Job
 from duologue.gateway.scheduling.lease import Lease
 from duologue.gateway.scheduling.lowest_place import BATCH, in_lowest_place
 from duologue.gateway.scheduling.place_refresh import tell_in_turns
+from duologue.gateway.scheduling.queueing.queue_commands import Moved
 from duologue.gateway.scheduling.roster import KeeperElsewhere, Roster
 from duologue.gateway.scheduling.scheduler import (
     EVERY_SLOT,
@@ -53,6 +55,8 @@ from duologue.wire.worker_protocol import LoadSpec
 REFRESH = 3.0
 """Seconds after which a waiting request gets a new estimate, even if it has not moved."""
 CANCELLED = "This request was cancelled while it waited in the queue."
+PLACES_AT_ONCE = 100
+"""How many places of the queue are made in one step: about a millisecond."""
 ASK_PATIENCE = 10.0
 """Seconds that an answer may take: a library that reads a long prompt blocks its engine for several."""
 TEMPLATE_PATIENCE = 60.0
@@ -329,6 +333,16 @@ class Pool(Roster):
             tasks.start_soon(self._refresh)
             self._tasks = tasks
             task_status.started()
+
+    async def places(self) -> list[Moved]:
+        """The positions of all waiting requests, in order. Made in small steps: ten thousand places in one piece would hold up every reply."""
+        found: list[Moved] = []
+        for number, place in enumerate(self.scheduler.place_steps(self._clock())):
+            if place is not None:
+                found.append(place)
+            if place is None or number % PLACES_AT_ONCE == 0:
+                await checkpoint()
+        return found
 
     async def _refresh(self) -> None:
         """Send waiting requests a new estimate now and then, made in one pass over the queue, which goes on in small steps however long it is."""

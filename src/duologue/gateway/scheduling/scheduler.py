@@ -299,6 +299,13 @@ class Scheduler:
             for _, moved in places(queue, self._workers, model, at, by)
         ]
 
+    def place_steps(self, at: float) -> Iterator[Moved | None]:
+        """As `places`, in small steps between which facts may come in. None: as much work as a step may have."""
+        for model, queue in list(self._queues.items()):
+            if queue:
+                for place in place_round(queue, self._workers, model, at, self.estimator):
+                    yield place and place[1]
+
     def place_portions(self, at: float) -> Iterator[list[Moved]]:
         """The places that waiting tickets are told now and then, a few at a time. Facts may come in between two portions."""
         for model, queue in list(self._queues.items()):
@@ -319,9 +326,14 @@ class Scheduler:
         """Whether a request waits that is not in the lowest place."""
         return len(self._waiting) > self._behind
 
+    def waiting(self, ticket: str) -> QueueEntry | None:
+        """The request that waits with this ticket and has nothing yet."""
+        entry = self._waiting.get(ticket)
+        return None if entry is None or entry.begun else entry
+
     def is_waiting(self, ticket: str) -> bool:
         """Whether a ticket waits and has nothing yet."""
-        return (entry := self._waiting.get(ticket)) is not None and not entry.begun
+        return self.waiting(ticket) is not None
 
     def tasks(self, at: float) -> list[Task]:
         """The running requests, one row a slot."""
