@@ -29,7 +29,7 @@ class PlainScheduler(Scheduler):
             (name, worker) for name, worker in workers if (worker.model, worker.state) == (model, "ready")
         ]
 
-    def _dispatch(self, model: str, at: float) -> list[Command]:
+    def _dispatch(self, model: str, at: float, *, moves: bool = True) -> list[Command]:
         if not (queue := self._queues.get(model)):
             return []
         return self.granted(queue, model, at) + moved(queue, self._workers, model, at, self.estimator)

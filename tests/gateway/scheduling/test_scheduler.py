@@ -745,3 +745,15 @@ def test_a_second_round_tells_those_near_the_head_and_few_others():
     second = [place.position for portion in queue.place_portions(63.0) for place in portion]
     assert second[:20] == list(range(1, 21))
     assert len(second) < 50
+
+
+def test_a_request_that_leaves_tells_those_behind_it_who_are_near_the_head():
+    queue = Scheduler(100)
+    queue.worker_ready("w", "m", 1, 0.0)
+    for number in range(51):
+        queue.request(f"q{number}", "m", 0.0)
+    assert queue.cancel("q40", 1.0) == []
+    told = queue.cancel("q15", 1.0)
+    assert [(place.ticket, place.position) for place in told] == [
+        (f"q{number}", number - 1) for number in range(16, 22)
+    ]

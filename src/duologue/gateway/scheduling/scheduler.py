@@ -22,7 +22,7 @@ from duologue.gateway.scheduling.eta import Estimates, Estimator, Job
 from duologue.gateway.scheduling.queueing.fair_line import OVERTAKINGS
 from duologue.gateway.scheduling.queueing.model_queue import ModelQueue
 from duologue.gateway.scheduling.queueing.place_news import portions
-from duologue.gateway.scheduling.queueing.places import first_place, moved, place_round, places
+from duologue.gateway.scheduling.queueing.places import NEAR, first_place, moved, place_round, places
 from duologue.gateway.scheduling.queueing.queue_commands import Command, Granted, Moved, Refused
 from duologue.gateway.scheduling.queueing.serving_workers import ServingWorkers
 from duologue.gateway.scheduling.queueing.slots import (
@@ -240,7 +240,8 @@ class Scheduler:
         if (entry := self._waiting.get(ticket)) is None:
             return []
         self._remove(entry)
-        return self._dispatch(entry.model, at)
+        # Of those that hear of their places at once, none has moved if this one stood behind them. A crowd leaves from far back, all at once.
+        return self._dispatch(entry.model, at, moves=entry.reported <= NEAR)
 
     def release(self, ticket: str, worker: str, number: int, at: float) -> list[Command]:
         """Give one slot back. Without effect if the ticket does not hold it: its worker may have restarted."""
@@ -376,8 +377,8 @@ class Scheduler:
 
     # ---- the decision
 
-    def _dispatch(self, model: str, at: float) -> list[Command]:
-        """Grant what can be granted of a model, in order, and report changed positions."""
+    def _dispatch(self, model: str, at: float, *, moves: bool = True) -> list[Command]:
+        """Grant what can be granted of a model, in order, and report changed positions; not if nothing but a grant `moves` any."""
         if not (queue := self._queues.get(model)):
             return []
         workers = self._workers.on(model)
@@ -393,6 +394,8 @@ class Scheduler:
                 queue.settled = None
                 break
             workers.keep(workers.kept | {name})
+        if not commands and not moves:
+            return []
         return commands + moved(queue, self._workers, model, at, self.estimator)
 
     def _next(self, queue: ModelQueue, workers: ServingWorkers) -> QueueEntry | None:
