@@ -75,7 +75,7 @@ def script() -> Script:
 
 
 @asynccontextmanager
-async def _serve(app: Any) -> AsyncIterator[str]:
+async def _serve(app: Any, **options: Any) -> AsyncIterator[str]:
     listener = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(
         app,
@@ -84,6 +84,7 @@ async def _serve(app: Any) -> AsyncIterator[str]:
         ws="websockets-sansio",
         ws_max_size=2**21,
         timeout_graceful_shutdown=1,
+        **options,
     )
     config.load()
     server = uvicorn.Server(config)
@@ -96,6 +97,6 @@ async def _serve(app: Any) -> AsyncIterator[str]:
 
 
 @pytest.fixture
-def serve() -> Callable[[Any], AbstractAsyncContextManager[str]]:
-    """`async with serve(app) as address`: a real server in the test's own loop."""
+def serve() -> Callable[..., AbstractAsyncContextManager[str]]:
+    """`async with serve(app) as address`: a real server in the test's own loop; `options` are the library's."""
     return _serve

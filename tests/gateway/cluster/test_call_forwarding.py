@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
+from ipaddress import ip_address
 from typing import Any
 
 import anyio
@@ -18,6 +20,7 @@ from websockets.exceptions import ConnectionClosed
 from duologue.errors import Problem, Unauthorized
 from duologue.gateway.cluster.call_forwarding import CallForwarding, passed_on
 from duologue.gateway.cluster.forwarding import HopReader, Neighbours
+from duologue.gateway.local_ca import CA_FILE, ServerNames, ensure_certificate
 from duologue.http.error_responses import refuse
 from duologue.values.cluster.gateway_entry import GatewayEntry
 
@@ -84,11 +87,11 @@ class Gateways:
 @pytest.fixture
 def joined(serve: Any) -> Any:
     @asynccontextmanager
-    async def made(holds: Call) -> AsyncIterator[Gateways]:
+    async def made(holds: Call, scheme: str = "http", **options: Any) -> AsyncIterator[Gateways]:
         gateways = Gateways(holds)
-        async with serve(gateways.one()) as one, serve(gateways.two()) as two:
+        async with serve(gateways.one()) as one, serve(gateways.two(), **options) as two:
             gateways.url = one
-            entries = [GatewayEntry(TWO, "", f"http://{two}/", "", 7, 0, 0)]
+            entries = [GatewayEntry(TWO, "", f"{scheme}://{two}/", "", 7, 0, 0)]
             gateways.near.living = gateways.far.living = lambda: entries
             yield gateways
 
@@ -137,6 +140,24 @@ async def test_the_call_goes_on_as_its_users_own_with_the_clients_address(joined
     assert "origin" not in seen.headers
     assert seen.client is not None
     assert seen.client == ("127.0.0.1", 0), "the address comes from the signed header, which has no port"
+
+
+@pytest.mark.parametrize("is_trusted", [True, False])
+async def test_over_tls_only_a_gateway_that_is_trusted_gets_the_call(
+    joined, tmp_path, monkeypatch, is_trusted
+):
+    names = ServerNames(frozenset({"localhost"}), frozenset({ip_address("127.0.0.1")}))
+    certificate = ensure_certificate(tmp_path, names, datetime.now(UTC))
+    if is_trusted:
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / CA_FILE))
+    async with joined(echoes, "https", ssl_certfile=certificate) as gateways, gateways.called() as socket:
+        await socket.send("bye")
+        if is_trusted:
+            assert await socket.recv() == "start"
+        with pytest.raises(ConnectionClosed):
+            await socket.recv()
+        assert socket.close_reason == ("call_idle" if is_trusted else "gateway_unreachable")
+        assert len(gateways.seen) == is_trusted
 
 
 async def test_a_client_that_leaves_ends_the_call_there(joined):

@@ -199,6 +199,17 @@ async def test_a_server_that_stops_closes_a_socket_without_an_answer_at_once(mon
         assert close_code(await client.read()) == 1012
 
 
+async def test_a_server_that_stops_leaves_alone_a_socket_that_its_client_is_closing():
+    async with bounded_server() as server, server.client() as client:
+        await opened(client)
+        await server.until(lambda: len(server.open) == 1)
+        [connection] = server.open
+        # Over TLS, or with a client that reads nothing, it stays open like this for long.
+        connection.data_received(frame(CLOSE, struct.pack("!H", 1000)))
+        connection.shutdown()
+        assert close_code(await client.read()) == 1000
+
+
 async def test_a_server_that_stops_does_not_wait_for_an_answer_for_ever(monkeypatch):
     monkeypatch.setattr(socket_protocol, "LAST_MESSAGE_SECONDS", 0.01)
     async with bounded_server() as server, server.client() as client:

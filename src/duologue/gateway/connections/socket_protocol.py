@@ -77,6 +77,10 @@ class GuardedSocketProtocol(WebSocketsSansIOProtocol):
 
     def shutdown(self) -> None:
         """The server stops: close, after the last message of an answer that is under way."""
+        if (
+            self.transport.is_closing()
+        ):  # the library would close it again, and its error would end the whole stop
+            return
         if not self._answers.running or self.close_sent:
             super().shutdown()
         elif self._close_by is None:
