@@ -7,6 +7,7 @@ from fastapi import FastAPI
 from duologue.config import Settings
 from duologue.config.sections.lifecycle import ModelWorkers
 from duologue.config.settings import ModelSettings
+from duologue.gateway.life.rolling_restart import RestartProgress
 from duologue.gateway.life.service import LifeService
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.scheduler import Scheduler
@@ -81,6 +82,17 @@ async def test_a_rolling_restart_needs_a_running_server_and_known_workers(life):
     async with asking(life) as http:
         assert (await http.post("restart", json={"workers": ["w9"]})).status_code == 404
         assert (await http.post("restart")).status_code == 503
+
+
+async def test_a_second_rolling_restart_is_refused_and_changes_nothing(life, pool, acts):
+    async with asking(life) as http:
+        await http.post("workers/w1/drain")
+        life.restart.progress = RestartProgress(running=True, current="w0", left=("w1",))
+        answer = await http.post("restart")
+        assert (answer.status_code, answer.json()["error"]["code"]) == (409, "restart_running")
+    assert life.restart.progress.left == ("w1",)
+    assert pool.workers["w1"].draining
+    assert [act for _, act, _ in acts] == ["worker.drain"]
 
 
 async def test_the_view_says_what_is_scaled_and_why(life):
