@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from tests.support.joined_processes import joining
 from tests.support.tiny_model import write_tiny_adapter, write_tiny_model
 
 pytestmark = pytest.mark.system
@@ -42,22 +41,11 @@ def client(server: Any) -> Iterator[httpx.Client]:
 @pytest.fixture(scope="module")
 def worker(
     client: httpx.Client, server: Any, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[subprocess.Popen[bytes]]:
+) -> Iterator[subprocess.Popen[str]]:
     folder: Path = tmp_path_factory.mktemp("attic")
     made = client.post("/api/keys", json={"name": "attic", "role": "worker"}).raise_for_status()
-    clean = {key: value for key, value in os.environ.items() if not key.startswith("DUOLOGUE_")}
-    process = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "duologue", "worker", "--join", server.url, "--serve", "small"),
-            *("--machine", "attic", "--slots", "1", "--data", str(folder / "data")),
-        ],
-        cwd=folder,
-        env=clean | {"DUOLOGUE_JOIN_KEY": made.json()["key"]},
-        stdin=subprocess.DEVNULL,
-    )
-    yield process
-    process.terminate()
-    process.wait(90)
+    with joining(server.url, made.json()["key"], folder, "--serve", "small", "--slots", "1") as process:
+        yield process
 
 
 def row(client: httpx.Client) -> dict[str, Any]:
@@ -66,7 +54,7 @@ def row(client: httpx.Client) -> dict[str, Any]:
 
 
 def test_an_adapter_reaches_a_running_worker_of_another_machine(
-    server: Any, client: httpx.Client, worker: subprocess.Popen[bytes]
+    server: Any, client: httpx.Client, worker: subprocess.Popen[str]
 ) -> None:
     server.until(lambda: row(client).get("status") == "idle")
     model = row(client)["model"]

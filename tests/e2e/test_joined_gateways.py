@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
 
 import httpx
 import pytest
+from tests.support.joined_processes import joining
 
 pytestmark = pytest.mark.system
 
@@ -40,22 +39,11 @@ def worker(gateways: list[Any], clients: list[httpx.Client], tmp_path_factory: p
     """A worker with one slot that was told of the first gateway alone."""
     made = clients[0].post("/api/keys", json={"name": "attic", "role": "worker"}).raise_for_status()
     folder = tmp_path_factory.mktemp("attic")
-    clean = {key: value for key, value in os.environ.items() if not key.startswith("DUOLOGUE_")}
     (folder / "worker.yaml").write_text(
         f"workers:\n  - name: one\n    engine: scripted\n    slots: 1\n    options: {{name: {MODEL}}}\n"
     )
-    process = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "duologue", "worker", "--join", gateways[0].url),
-            *("--machine", "attic", "--config", "worker.yaml", "--data", str(folder / "data")),
-        ],
-        cwd=folder,
-        env=clean | {"DUOLOGUE_JOIN_KEY": made.json()["key"]},
-        stdin=subprocess.DEVNULL,
-    )
-    yield process
-    process.terminate()
-    process.wait(90)
+    with joining(gateways[0].url, made.json()["key"], folder, "--config", "worker.yaml") as process:
+        yield process
 
 
 def row(client: httpx.Client) -> dict[str, Any]:
@@ -64,7 +52,7 @@ def row(client: httpx.Client) -> dict[str, Any]:
 
 
 def test_a_worker_that_was_told_of_one_gateway_joins_both(
-    gateways: list[Any], clients: list[httpx.Client], worker: subprocess.Popen[bytes]
+    gateways: list[Any], clients: list[httpx.Client], worker: subprocess.Popen[str]
 ) -> None:
     for server, client in zip(gateways, clients, strict=True):
         server.until(lambda client=client: row(client).get("status") == "idle")
@@ -76,7 +64,7 @@ def stream(client: httpx.Client, text: str) -> Any:
 
 
 def test_gateways_that_share_a_slot_take_turns(
-    gateways: list[Any], clients: list[httpx.Client], worker: subprocess.Popen[bytes]
+    gateways: list[Any], clients: list[httpx.Client], worker: subprocess.Popen[str]
 ) -> None:
     for server, client in zip(gateways, clients, strict=True):
         server.until(lambda client=client: row(client).get("status") == "idle")
@@ -99,7 +87,7 @@ def draining(client: httpx.Client) -> bool:
 
 
 def test_a_drain_at_one_gateway_holds_at_both_until_it_is_undone_at_either(
-    gateways: list[Any], clients: list[httpx.Client], worker: subprocess.Popen[bytes]
+    gateways: list[Any], clients: list[httpx.Client], worker: subprocess.Popen[str]
 ) -> None:
     for server, client in zip(gateways, clients, strict=True):
         server.until(lambda client=client: row(client).get("status") == "idle")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 from tests.e2e.test_speech import SCRIPTED, WORD
+from tests.support.joined_processes import joining
 
 from duologue.media import wav
 
@@ -35,18 +33,10 @@ def test_the_voice_of_another_machine_speaks_and_writes_down(
         DUOLOGUE_MACHINES__JOIN="true",
         **SCRIPTED,
     ).ready()
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("DUOLOGUE_")}
     with httpx.Client(base_url=home.url, headers={"Authorization": f"Bearer {KEY}"}, timeout=60) as client:
         key = client.post("/api/keys", json={"name": "attic", "role": "worker"}).json()["key"]
-        attic = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "duologue", "worker", "--join", home.url, "--voice"),
-                *("--machine", "attic", "--data", str(tmp_path / "attic")),
-            ],
-            env=clean | SCRIPTED | {"DUOLOGUE_JOIN_KEY": key},
-            stdin=subprocess.DEVNULL,
-        )
-        try:
+        (tmp_path / "attic").mkdir()
+        with joining(home.url, key, tmp_path / "attic", "--voice", environment=SCRIPTED) as attic:
             home.until(lambda: states(client).get("attic/voice") == "ready")
             home.until(lambda: client.get("/api/capabilities").json()["voice"]["state"] == "ready")
             # Drained, the server's own voice leaves its work to the other machine.
@@ -60,8 +50,5 @@ def test_the_voice_of_another_machine_speaks_and_writes_down(
                 files={"file": ("said.wav", spoken.content)},
             ).raise_for_status()
             assert heard.json()["text"]
-        finally:
-            attic.terminate()
-            attic.wait(60)
         home.until(lambda: states(client).get("attic/voice") != "ready")
         assert attic.returncode == 0

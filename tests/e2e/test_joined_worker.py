@@ -9,7 +9,6 @@ import select
 import signal
 import ssl
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any, NamedTuple
 
 import httpx
 import pytest
+from tests.support import joined_processes
 from tests.support.cutting_proxy import CuttingProxy
 
 from duologue.wire.machines.fingerprint import fingerprint
@@ -87,29 +87,13 @@ def home(lasting: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) 
 @contextmanager
 def joining(home: Home, folder: Path, name: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     """`duologue worker --join` on another machine, with a model that only it has."""
-    clean = {key: value for key, value in os.environ.items() if not key.startswith("DUOLOGUE_")}
-    process = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "duologue", "worker", "--join", home.address),
-            *("--fingerprint", home.fingerprint, "--machine", "attic", "--name", name),
-            *("--engine", "scripted", "--data", str(folder / "data"), *arguments),
-        ],
-        cwd=folder,
-        env=clean | {"DUOLOGUE_JOIN_KEY": home.key, "DUOLOGUE_LIFECYCLE__DRAIN_S": "60"},
-        stdin=subprocess.DEVNULL,
+    with joined_processes.joining(
+        *(home.address, home.key, folder),
+        *("--fingerprint", home.fingerprint, "--name", name, "--engine", "scripted", *arguments),
         stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
+        environment={"DUOLOGUE_LIFECYCLE__DRAIN_S": "60"},
+    ) as process:
         yield process
-    finally:
-        if process.poll() is None:
-            process.terminate()
-        try:
-            process.communicate(timeout=90)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            raise
 
 
 def child_of(process: int) -> int:
