@@ -4,8 +4,9 @@ import anyio
 import pytest
 from tests.gateway.scheduling.test_pool import Workers, lent, running
 
+from duologue.errors import Busy
 from duologue.gateway.life import autoscaling
-from duologue.gateway.life.autoscaling import ScaleLimits
+from duologue.gateway.life.autoscaling import Scale, ScaleLimits
 from duologue.gateway.life.replacement import WorkerMemory
 from duologue.gateway.life.scaler import Scaler
 from duologue.wire import worker_protocol
@@ -73,6 +74,44 @@ async def test_a_worker_that_cannot_be_loaded_is_not_tried_again_at_once(monkeyp
             await scale.look(tasks)
         assert list(pool.workers) == ["w"]
         tasks.cancel_scope.cancel()
+
+
+async def test_a_worker_of_another_machine_is_not_sent_away(monkeypatch):
+    """It was the last one of the list, and its process ended for good."""
+    async with running(monkeypatch, Workers()) as (pool, until), anyio.create_task_group() as tasks:
+        other = pool.add(pool.load_spec("w"))
+        await until(lambda: all(status.state == "ready" for status in pool.workers.values()))
+        other.joined = True
+        scale = scaler(pool)
+        for _ in range(3):
+            await scale.look(tasks)
+            await anyio.wait_all_tasks_blocked()
+        assert list(pool.workers) == ["w", other.worker]
+        assert scale.view()[0]["workers"] == 1
+        tasks.cancel_scope.cancel()
+
+
+async def test_one_that_was_unloaded_meanwhile_is_not_removed_again(monkeypatch):
+    async with running(monkeypatch, Workers()) as (pool, until):
+        other = pool.add(pool.load_spec("w"))
+        await until(lambda: all(status.state == "ready" for status in pool.workers.values()))
+        statuses = list(pool.workers.values())
+        await pool.remove(other.worker)
+        await scaler(pool)._remove(statuses, Scale(-1, "one worker was dispensable"))
+        assert list(pool.workers) == ["w"]
+
+
+async def test_memory_that_nobody_can_tell_ends_nothing(monkeypatch):
+    async def hangs(status):
+        raise Busy("Finding out what this machine has took too long.")
+
+    async with running(monkeypatch, Workers()) as (pool, _), anyio.create_task_group() as tasks:
+        scale = scaler(pool, hangs)
+        with pool.lease("m") as lease, pool.lease("m"):
+            await lent(lease)
+            await scale.look(tasks)
+        assert list(pool.workers) == ["w"]
+        assert "took too long" in str(scale.view()[0]["note"])
 
 
 async def test_models_without_a_range_are_left_alone(monkeypatch):

@@ -252,6 +252,20 @@ async def test_what_is_replaced_makes_room(bench):
     await bench.loader.load(LoadRequest("other", replace=True))
 
 
+@pytest.mark.parametrize("state", ["loading", "failed", "ready"])
+async def test_a_worker_of_another_machine_is_not_replaced_and_its_files_are_not_looked_for(bench, state):
+    """It once was told to end for good, and one that was loading failed the load of another model."""
+    box = WorkerStatus("box/gpu0", "tiny", "llama", "cuda:0", state, added=True, machine="box", joined=True)
+    bench.pool.workers["box/gpu0"] = box
+    bench.cards = (Card(0, "A", 2**34), Card(1, "B", 2**34))
+    if state != "failed":
+        async with refused("model_loaded"):
+            await bench.loader.load(LoadRequest("tiny", replace=True))
+    await bench.loader.load(LoadRequest("tiny", replace=True, another=state != "failed"))
+    assert bench.pool.removed == []
+    assert list(bench.pool.workers) == ["worker_0", "box/gpu0", "worker_1"]
+
+
 async def test_without_a_name_the_default_model_is_unloaded_and_the_last_may_go(bench):
     assert await bench.loader.unload() == ["worker_0"]
     with pytest.raises(ModelNotFound, match=r"^No model is loaded\.$"):

@@ -80,7 +80,12 @@ class Scaler:
             decider = self._deciders.setdefault(name, Autoscaler(self._limits[name]))
             at, facts = self._pool.now(), await self._facts(workers)
             if decider.needs_room(facts, at):
-                facts = facts._replace(room=(await self._memory(workers[0])).fits)
+                try:
+                    facts = facts._replace(room=(await self._memory(workers[0])).fits)
+                except Problem as problem:
+                    log.warning("the memory for another worker of %s is not known: %s", name, problem.message)
+                    decider.failed(problem.message, at)
+                    continue
             scale = decider.decide(facts, at)
             if scale.by > 0:
                 tasks.start_soon(self._add, workers[0], decider, scale)
@@ -93,7 +98,8 @@ class Scaler:
         for status in self._pool.workers.values():
             card = status.card.name if status.card is not None else ""
             name = next((known for known in (status.model, card) if known in self._limits), "")
-            if name and not status.upstream:
+            # One that has joined by hand is neither copied nor sent away.
+            if name and not status.upstream and not status.joined:
                 models.setdefault(name, []).append(status)
         for workers in models.values():
             workers.sort(key=lambda status: status.state != "ready")
@@ -133,7 +139,8 @@ class Scaler:
 
     async def _remove(self, workers: Iterable[WorkerStatus], scale: Scale) -> None:
         """The newest of those that were added, else the last one, drained."""
-        serving = {status.worker: status for status in workers if not status.draining}
+        there = (status for status in workers if self._pool.workers.get(status.worker) is status)
+        serving = {status.worker: status for status in there if not status.draining}
         names = list(serving)
         name = next(
             (name for name in reversed(self._added) if name in names), names[-1] if len(names) > 1 else ""

@@ -328,15 +328,18 @@ class Loader:
         prepared = await disk_io(self._available.prepare, model, request.sizes)
         name = self._loading = model.name
         workers = self._workers()
-        replaced = [status for status in workers if status.added and request.replace]
+        # A worker of another machine was not loaded here, and nobody here can start it again.
+        own = [status for status in workers if not status.joined]
+        replaced = [status for status in own if status.added and request.replace]
         if not request.another:
             # A worker of this model that has failed is replaced, so that the load can be tried again.
             replaced += [
                 status
-                for status in _workers_of(name, workers)
+                for status in _workers_of(name, own)
                 if (status.state == "failed" or _is_taken_over(status, request)) and status not in replaced
             ]
-            _check_not_loaded(name, [status for status in workers if status not in replaced])
+            serving = [status for status in workers if status.state != "failed" and status not in replaced]
+            _check_not_loaded(name, serving)
         if not request.force:
             await self._check_memory(name, prepared, replaced)
         self._running()  # raises if the server has begun to stop meanwhile
@@ -397,7 +400,7 @@ class Loader:
         starting = [
             self._pool.load_spec(status.worker)
             for status in self._workers()
-            if status.state in ("offline", "loading")
+            if status.state in ("offline", "loading") and not status.joined
         ]
         return await disk_io(placed_beside, spec, starting, cards)
 

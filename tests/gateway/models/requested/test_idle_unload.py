@@ -65,3 +65,12 @@ async def test_a_model_that_was_just_named_or_has_its_own_limit_stays(monkeypatc
         assert list(pool.workers) == ["w"], "an admin drains it"
         with anyio.fail_after(5):
             await IdleUnload(pool, resting).run()
+
+
+@pytest.mark.anyio
+async def test_a_model_with_a_worker_of_another_machine_stays(monkeypatch):
+    """That worker was told to end, and nobody started it again."""
+    async with running(monkeypatch, Workers()) as (pool, _):
+        pool.workers["w"].joined = True
+        await IdleUnload(pool, RestingModels(), limit=1e-9).look()
+        assert list(pool.workers) == ["w"]

@@ -79,7 +79,8 @@ class IdleUnload:
         for status in self._pool.workers.values():
             if not status.upstream and status.engine != "remote":
                 groups.setdefault(status.queue, []).append(status)
-        return groups
+        # Nobody here can start a worker of another machine again.
+        return {name: workers for name, workers in groups.items() if not any(w.joined for w in workers)}
 
     def _idle(self, name: str, workers: list[WorkerStatus]) -> IdleModel:
         scheduler = self._pool.scheduler
