@@ -384,7 +384,8 @@ class Gateway:
         guard = AddressGuard(AllowList(settings.tools.private_addresses))
         app.include_router(web_pictures.router(guard))
         app.include_router(self._status_router())
-        app.include_router(admin_routes.router(self.pools(), self.metrics.history, time.time))
+        forget = self.life.worker_drains.forget
+        app.include_router(admin_routes.router(self.pools(), self.metrics.history, time.time, forget))
         references = MediaReferences(settings.limits, guard, stored=self.files.read)
         for router in (*self._anthropic_routes(references), *self._openai_routes(references)):
             app.include_router(router)

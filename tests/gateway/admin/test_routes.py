@@ -1,5 +1,7 @@
 """`/api/admin`: figures and restarts, for admins alone."""
 
+from collections.abc import Iterable
+
 import httpx
 import pytest
 from fastapi import FastAPI
@@ -21,14 +23,18 @@ class Restarting(Pool):
     def __init__(self):
         super().__init__([LoadSpec("w0", "scripted", "m"), LoadSpec("w1", "scripted", "m")], Scheduler(5))
         self.anew = []
+        self.drained = {"w1"}
 
     def restart(self, name, cause="admin"):
         self.anew.append(name)
 
+    async def restarted(self, names: Iterable[str]) -> None:
+        self.drained -= set(names)
+
 
 def asking(pool, figures, role="admin") -> httpx.AsyncClient:
     app = FastAPI()
-    app.include_router(router([pool], figures, lambda: 123.5))
+    app.include_router(router([pool], figures, lambda: 123.5, pool.restarted))
 
     @app.exception_handler(Problem)
     async def answer(request, problem):
@@ -83,6 +89,7 @@ async def test_a_worker_is_started_anew_by_its_name():
         assert (answer.status_code, answer.json()) == (202, {"worker": "w1"})
         unknown = await http.post("/api/admin/workers/w9/restart")
     assert pool.anew == ["w1"]
+    assert not pool.drained
     assert (unknown.status_code, unknown.json()["code"]) == (404, "worker_not_found")
     assert "w0, w1" in unknown.json()["message"]
 

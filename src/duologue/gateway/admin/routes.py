@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
@@ -14,8 +14,14 @@ from duologue.gateway.auth.middleware import admin
 from duologue.gateway.scheduling.pool import Pool
 
 
-def router(pools: Sequence[Pool], history: MetricsHistory, now: Callable[[], float]) -> APIRouter:
-    """The routes, over the workers of these pools. `now` gives Unix seconds."""
+def router(
+    pools: Sequence[Pool],
+    history: MetricsHistory,
+    now: Callable[[], float],
+    restarted: Callable[[Iterable[str]], Awaitable[None]],
+) -> APIRouter:
+    """The routes, over the workers of these pools. `now` gives Unix seconds; `restarted` hears which workers are restarted, and so drained
+    no longer."""
     routes = APIRouter(tags=["operations"], prefix="/api/admin", dependencies=[Depends(admin)])
 
     @routes.get("/figures", summary="The metrics of the last hour")
@@ -28,7 +34,7 @@ def router(pools: Sequence[Pool], history: MetricsHistory, now: Callable[[], flo
     @routes.post("/workers/{name:path}/restart", summary="Restart a worker", status_code=202)
     async def restart(name: str) -> dict[str, str]:
         """Ends its process and starts it again at once. Its running replies end with `worker_restarted`; waiting requests keep
-        their place."""
+        their place. It is drained no longer, at any server of the database."""
         pool = next((pool for pool in pools if name in pool.workers), None)
         if pool is None:
             known = ", ".join(worker for pool in pools for worker in pool.workers) or "none"
@@ -38,6 +44,7 @@ def router(pools: Sequence[Pool], history: MetricsHistory, now: Callable[[], flo
                 param="name",
             )
         pool.restart(name)
+        await restarted([name])
         return {"worker": name}
 
     return routes
