@@ -1,8 +1,8 @@
 """A placement process without Ray, as a program: it says what a script of a test tells it to, and writes the orders it gets into a file.
 
-    python -m tests.support.placement_stand_in ORDERS
+    python -m tests.support.placement_stand_in ORDERS [NODES]
 
-The first line of its standard output is `Connected`. An order `place` is answered with `waiting`, and with `running` where the place asks for less than
+The first line of its standard output is `Connected`, the second one names its node, unless NODES is `later`. An order `place` is answered with `waiting`, and with `running` where the place asks for less than
 ten processors; `remove` with `gone`. A file ORDERS.say is read again and again, and its new lines are passed on as news.
 """
 
@@ -39,7 +39,8 @@ def main() -> None:
     said, process = orders.with_suffix(".say"), 1000
     said.touch()
     say(Connected("127.0.0.1:6379", "0", local=True))
-    say(ClusterNews((Node("node-a", "127.0.0.2", Resources(ROOM), Resources(ROOM)),)))
+    if sys.argv[2:] != ["later"]:
+        say(ClusterNews((Node("node-a", "127.0.0.2", Resources(ROOM), Resources(ROOM)),)))
     waiting, told, pending = selectors.DefaultSelector(), 0, b""
     waiting.register(sys.stdin, selectors.EVENT_READ)
     while True:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,7 +13,7 @@ import msgspec
 import pytest
 
 from duologue.config import Settings
-from duologue.errors import NotFound
+from duologue.errors import Busy, NotFound
 from duologue.gateway.machines.joined_transport import JoinedTransport
 from duologue.gateway.machines.placed_keeper import PlacedKeeper
 from duologue.gateway.machines.ray_places import RayPlaces
@@ -63,9 +64,9 @@ class Pool:
 class Placed:
     """One worker that is kept, the process that places it, and the test's hands on both."""
 
-    def __init__(self, folder: Path, spec: LoadSpec) -> None:
+    def __init__(self, folder: Path, spec: LoadSpec, nodes: str) -> None:
         self.orders = folder / "orders"
-        command = (sys.executable, "-m", "tests.support.placement_stand_in", str(self.orders))
+        command = (sys.executable, "-m", "tests.support.placement_stand_in", str(self.orders), nodes)
         settings = Settings(pool="ray", data=folder)
         self.places = RayPlaces(settings, clock=anyio.current_time, command=command)
         keeper = self.places.keeper(spec, Pool(), None)
@@ -98,9 +99,9 @@ class Placed:
 
 
 @asynccontextmanager
-async def placed(folder: Path, **fields: object) -> AsyncIterator[Placed]:
+async def placed(folder: Path, nodes: str = "at once", **fields: object) -> AsyncIterator[Placed]:
     spec = msgspec.structs.replace(LoadSpec("worker_0", "scripted", "scripted"), **fields)
-    one = Placed(folder, spec)
+    one = Placed(folder, spec, nodes)
     async with anyio.create_task_group() as tasks:
         await tasks.start(one.places.run)
         tasks.start_soon(one.keeper.run)
@@ -120,6 +121,38 @@ async def test_a_place_is_ordered_with_a_key_that_opens_it(tmp_path: Path) -> No
         await one.until(lambda: one.ordered() == ["Place", "Remove"])
         await one.keeper.wait_ended()
         assert one.places.place_of(told["DUOLOGUE_JOIN_KEY"]) is None
+
+
+async def test_a_place_is_ordered_once_it_is_known_whether_there_are_cards(tmp_path: Path) -> None:
+    loads = {"engine": "llama", "device": "auto", "options": {"model": "/nowhere.gguf"}}
+    async with placed(tmp_path, "later", **loads) as one:
+        await one.until(lambda: one.places.connected is not None)
+        one.say(ClusterNews((Node("node-a", "127.0.0.2", Resources(10, 2), Resources(10, 2)),)))
+        await one.until(one.ordered)
+        assert msgspec.json.decode(one.orders.read_bytes())["resources"]["gpus"] == 1
+
+
+async def test_a_place_is_ordered_although_the_cluster_was_lost_while_its_model_was_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_at = threading.Event()
+
+    def model_bytes(spec: LoadSpec) -> int:
+        looked_at.wait(60)
+        return 0
+
+    monkeypatch.setattr("duologue.gateway.machines.ray_places.model_bytes", model_bytes)
+    async with placed(tmp_path) as one:
+        try:
+            await one.until(lambda: one.places.connected is not None)
+            with one.orders.with_suffix(".say").open("ab") as said:
+                said.write(b"end\n")
+            await one.until(lambda: one.places.connected is None)
+        finally:
+            looked_at.set()
+        await one.until(lambda: "waiting for Ray" in one.keeper.status.detail)
+        one.orders.with_suffix(".say").unlink()
+        await one.until(lambda: one.ordered() == ["Place"])
 
 
 async def test_what_has_no_room_says_what_it_waits_for(tmp_path: Path) -> None:
@@ -215,6 +248,43 @@ async def test_nodes_are_drained_by_name_and_their_workers_are_moved(tmp_path: P
         one.say(ClusterNews((Node("node-a", "127.0.0.2", Resources(10), Resources(9), draining=True),)))
         await one.until(lambda: bool(moved))
         assert moved[0] == "worker_0"
+
+
+async def test_workers_are_moved_from_a_drained_node_once_nothing_is_in_the_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("duologue.gateway.machines.ray_places.LOOK_AGAIN", 0.01)
+    async with placed(tmp_path) as one:
+        asked: list[Sequence[str]] = []
+
+        def move(names: Sequence[str]) -> bool:
+            asked.append(names)
+            return len(asked) > 10
+
+        one.places.move = move
+        await one.until(lambda: one.places.workers_on("node-a") == ["worker_0"])
+        one.say(ClusterNews((Node("node-a", "127.0.0.2", Resources(10), Resources(9), draining=True),)))
+        # The cluster says nothing more.
+        await one.until(lambda: len(asked) > 10)
+
+
+async def test_a_worker_that_was_removed_is_forgotten_and_a_busy_disk_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("duologue.gateway.machines.ray_places.BUSY_SECONDS", 0.01)
+    answers = [Busy("Other files kept the disk busy for too long.")] * 3
+
+    def model_bytes(spec: LoadSpec) -> int:
+        if answers:
+            raise answers.pop()
+        return 0
+
+    monkeypatch.setattr("duologue.gateway.machines.ray_places.model_bytes", model_bytes)
+    async with placed(tmp_path) as one:
+        await one.until(lambda: one.ordered() == ["Place"])
+        one.keeper.remove(STOPPING)
+        await one.keeper.wait_ended()
+        await one.until(lambda: not one.places._keepers)
 
 
 async def test_connected_servers_stay_with_the_gateway(tmp_path: Path) -> None:

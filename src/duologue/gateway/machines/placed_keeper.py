@@ -41,7 +41,7 @@ class PlaceOrders(Protocol):
 
 
 class PlacedKeeper(JoinedKeeper):
-    """One worker. `places` orders its place; the place's name is that of the worker."""
+    """One worker. `places` orders its place; the place's name is that of the worker. `over` hears that it was removed."""
 
     def __init__(
         self,
@@ -52,6 +52,7 @@ class PlacedKeeper(JoinedKeeper):
         lease_s: float,
         clock: Callable[[], float],
         stall_limit: float | None,
+        over: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__(
             load_spec,
@@ -60,7 +61,7 @@ class PlacedKeeper(JoinedKeeper):
             lease_s=lease_s,
             clock=clock,
             stall_limit=stall_limit,
-            over=lambda why: None,
+            over=lambda why: over(),
         )
         self.status.added = False
         self.node = ""

@@ -10,7 +10,7 @@ import anyio
 import anyio.abc
 
 from duologue.config import Settings
-from duologue.errors import NotFound, Unavailable
+from duologue.errors import Busy, NotFound, Unavailable
 from duologue.gateway.machines.model_bytes import model_bytes
 from duologue.gateway.machines.place_environment import place_environment
 from duologue.gateway.machines.place_keys import PlaceKeys
@@ -47,6 +47,10 @@ log = logging.getLogger(__name__)
 
 GONE_SECONDS = 20.0
 """Seconds in which the worker of a place that was given up has ended."""
+LOOK_AGAIN = 30.0
+"""Seconds after which workers are tried again that could not be moved from a drained node."""
+BUSY_SECONDS = 1.0
+"""Seconds after which a model is looked at again for which the disk had no time."""
 
 
 class RayPlaces:
@@ -101,8 +105,14 @@ class RayPlaces:
             lease_s=self._settings.machines.lease_s,
             clock=self._clock,
             stall_limit=stall_limit,
+            over=lambda: self._forget(load_spec.worker, keeper),
         )
         return keeper
+
+    def _forget(self, name: str, keeper: PlacedKeeper) -> None:
+        """A worker was removed."""
+        if self._keepers.get(name) is keeper:
+            del self._keepers[name]
 
     # ---- what /join asks
 
@@ -120,20 +130,30 @@ class RayPlaces:
         """As `PlaceOrders`."""
         name = spec.worker
         keeper = self._keepers[name]
-        while self._process.connected is None:
-            if self._trouble:
+        needed, fingerprint = await self._looked_up(spec)
+        # Nothing is awaited between this and the order, which would be lost with the process. The nodes are told after the connection, and say
+        # whether there are cards.
+        while self._process.connected is None or not self.cluster.nodes:
+            if self._process.connected is None and self._trouble:
                 keeper.lost(self._trouble)
             await self._changed.wait()
-        needed = await disk_io(model_bytes, spec)
         cards = any(node.total.gpus for node in self.cluster.nodes)
         memory = int(self._settings.ray.card_gb * GIGA)
         resources = place_resources(spec, needed, cards=cards, card_memory=memory)
-        fingerprint = await disk_io(self._fingerprint)
         key = self._keys.issue(name)
         environment = place_environment(self._settings, on_node(spec, resources), key, fingerprint)
         self._taken[name] = resources
         self._process.order(Place(name, resources, environment, spec.python))
         return in_words(resources)
+
+    async def _looked_up(self, spec: LoadSpec) -> tuple[int, str]:
+        """The bytes that a model needs, and this server's fingerprint, however busy the disk is."""
+        while True:
+            try:
+                return await disk_io(model_bytes, spec), await disk_io(self._fingerprint)
+            except Busy as busy:
+                log.warning("the place of %s waits: %s", spec.worker, busy.message)
+                await anyio.sleep(BUSY_SECONDS)
 
     async def give_up(self, name: str) -> None:
         """As `PlaceOrders`."""
@@ -211,7 +231,9 @@ class RayPlaces:
     async def _move_from_drained(self) -> None:
         """Move the workers of nodes that are drained, by an admin here or by the cluster's own tools, again and again until none is left."""
         while True:
-            await self._changed.wait()
+            # The end of a restart that was in the way is no news of the cluster.
+            with anyio.move_on_after(LOOK_AGAIN):
+                await self._changed.wait()
             drained = [node.node for node in self.cluster.nodes if node.draining]
             names = [name for node in drained for name in self.workers_on(node)]
             if names and not self.move(names):
