@@ -89,6 +89,17 @@ def test_a_report_in_bounds_passes_and_its_oddities_are_smoothed() -> None:
     assert len(checked.detail) == 2000
 
 
+def test_a_report_that_would_fill_every_status_page_is_refused() -> None:
+    with pytest.raises(ValueError, match="bytes"):
+        checked_report(Report("x", "ready", card=replace(CARD, warnings=("x" * 2000,) * 1000)))
+
+
+def test_a_device_is_told_in_one_line() -> None:
+    checked = checked_report(Report("x", "ready", card=replace(CARD, device="cpu\x1b[2J\n")))
+    assert checked.card is not None
+    assert checked.card.device == "cpu [2J "
+
+
 @given(st.lists(st.floats(0, 100), max_size=200))
 def test_an_allowance_is_never_exceeded(times: list[float]) -> None:
     allowance = Allowance(5, 2)

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from tests.gateway.machines.join_server import NAME, REQUEST, JoinServer, events_of, granted
 from tests.support.joined_stand_in import JOIN, JoinedStandIn
 
+from duologue.gateway.auth.keys import User
 from duologue.gateway.machines import joined_keeper
 from duologue.values.events import Done, Failed, TextDelta
 from duologue.values.requests import ModelCard
@@ -87,6 +88,27 @@ async def test_a_revoked_key_ends_its_workers():
             server.revoke["user_worker"]()
             await server.until(NAME, "")
             assert [row.ended for row in server.joins.workers()] == ["its key was revoked"]
+
+
+async def test_a_key_that_joins_without_end_or_asks_for_old_sessions_keeps_no_other_out():
+    server = JoinServer(workers=1)
+    hostile = User("user_hostile", "worker", "hostile", "key_hostile")
+    async with server.running():
+        for number in range(1000):
+            joined = server.joins.enter(replace(JOIN, session=f"another-session-{number}"), hostile)
+        assert isinstance(joined, Refuse)
+        assert joined.code == "busy"
+        server.revoke["user_hostile"]()
+        # As every worker does after a start of the server.
+        old, honest = replace(JOIN, received=5), User("user_worker", "worker", "worker", "key_worker")
+        for _ in range(1000):
+            refused = server.joins.enter(old, honest)
+            assert isinstance(refused, Refuse)
+            assert refused.code == SESSION_UNKNOWN
+        worker = JoinedStandIn(server.address)
+        async with worker.joined():
+            await worker.ready()
+            await server.until(NAME, "ready")
 
 
 CARD = ModelCard("mini", "scripted", 2048)

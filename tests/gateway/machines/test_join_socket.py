@@ -10,7 +10,15 @@ from tests.support.joined_stand_in import JOIN, JoinedStandIn
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from duologue.wire import worker_protocol
-from duologue.wire.machines.join_protocol import ALREADY_JOINED, GOING, SESSION_UNKNOWN, Refuse
+from duologue.wire.machines.join_protocol import (
+    ALREADY_JOINED,
+    GOING,
+    SESSION_UNKNOWN,
+    Gateways,
+    Refuse,
+    Welcome,
+    decode_gateways,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -109,3 +117,32 @@ async def test_a_worker_that_says_goodbye_is_gone_at_once():
             await server.until(NAME, "ready")
             await worker.sockets["live"].close(GOING)
             await server.until(NAME, "offline")
+
+
+@pytest.mark.parametrize("placed", ["", "worker_0"])
+async def test_gateways_that_come_while_a_worker_is_let_in_are_told_to_it_unless_it_was_placed(placed: str):
+    server = JoinServer()
+    asked: list[int] = []
+
+    def addresses() -> tuple[str, ...]:
+        asked.append(1)
+        return ("http://one:1", "http://two:1")[: len(asked)]
+
+    server.joins._addresses = addresses
+    told: list[Gateways] = []
+    async with server.running():
+        worker = JoinedStandIn(server.address, join=replace(JOIN, placed=placed))
+        socket, reply, _ = await worker.open("live")
+        assert isinstance(reply, Welcome)
+        await anyio.wait_all_tasks_blocked()
+        server.joins.addresses_changed.notify()
+        await anyio.wait_all_tasks_blocked()
+        server.revoke["user_worker"]()
+        with anyio.fail_after(PATIENCE):
+            told = [decode_gateways(frame) async for frame in socket if isinstance(frame, str)]
+    if placed:
+        # It belongs to the gateway that placed it.
+        assert (reply.gateways, told) == ((), [])
+    else:
+        assert reply.gateways == ("http://one:1",)
+        assert told == [Gateways(("http://one:1", "http://two:1"))]

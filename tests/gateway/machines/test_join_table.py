@@ -39,6 +39,15 @@ def test_a_new_process_of_a_key_takes_the_place_of_one_out_of_reach():
     assert table.find("two", "u", "k") is second.worker
 
 
+def test_what_a_worker_says_of_itself_is_one_line():
+    """It is written to the log and to terminals."""
+    odd = replace(JOIN, version="1.0\nforged", device="cpu\x1b[2J", placed="\x07")
+    found = JoinTable(10).admit(odd, "u", "k", 0.0)
+    assert isinstance(found, Admitted)
+    told = found.worker
+    assert (told.version, told.device, told.placed) == ("1.0 forged", "cpu [2J", " ")
+
+
 def test_another_key_does_not_take_the_place():
     table = JoinTable(10)
     table.lost_sight(admitted(table, "one").worker, 2.0)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from duologue.values.requests import ModelCard
 from duologue.wire.machines.join_protocol import OLDEST_PROTOCOL, Join, MachineDevice, Refuse, agreed
-from duologue.wire.worker_protocol import PROTOCOL, Report
+from duologue.wire.worker_protocol import PROTOCOL, Report, encode
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 SESSION = re.compile(r"[A-Za-z0-9_-]{16,128}")
@@ -24,6 +24,8 @@ TEXT = 200
 DETAIL = 2000
 MOST_SLOTS = 1024
 """Slots that one worker may have."""
+MOST_REPORTED = 1024 * 1024
+"""Bytes of a report. A card is kept, and is in every answer of `/status` and `/v1/models`."""
 
 
 def refused(join: Join, *, newest: int = PROTOCOL, oldest: int = OLDEST_PROTOCOL) -> Refuse | None:
@@ -87,9 +89,13 @@ def checked_report(report: Report) -> Report:
     card = report.card
     if card is not None:
         _check_card(card)
+        card = replace(card, device=printable(card.device, TEXT))
+    if (size := len(encode([report]))) > MOST_REPORTED:
+        raise ValueError(f"a report of {size} bytes")
     progress = report.progress
     return replace(
         report,
+        card=card,
         detail=printable(report.detail, DETAIL),
         code=printable(report.code, 64),
         progress=None if progress is None or not 0 <= progress <= 1 else progress,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import secrets
 import time
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from functools import partial
@@ -51,6 +51,9 @@ VOICE = "voice"
 MOST_ACTS = 1000
 """Entries for the audit log that may wait for it."""
 JOINS_AT_ONCE, JOINS_A_SECOND = 200.0, 2.0
+"""New sessions of one key."""
+MOST_KEYS = 1000
+"""Keys whose joins are counted."""
 
 
 def _no_places(place: str) -> None:
@@ -132,7 +135,8 @@ class JoinService:
         """Who keeps the worker of a place on a cluster."""
         self._sessions: dict[str, JoinSession] = {}
         """By the name of the worker."""
-        self._joins = join_rules.Allowance(JOINS_AT_ONCE, JOINS_A_SECOND)
+        self._joins: OrderedDict[str, join_rules.Allowance] = OrderedDict()
+        """By the key: one that joins without end keeps no other out."""
         self.admitted: Callable[[str], None] = lambda name: None
         """Called with the name of a worker that was taken into its pool."""
         self.addresses_changed = Notifier()
@@ -171,10 +175,13 @@ class JoinService:
         if placed is None and pool is None:
             return Refuse("no_voice", NO_VOICE)
         if self.table.find(join.session, user.id, user.key) is None:
+            if join.received:
+                # Before it is counted: after a start of this server every worker asks so first.
+                return UNKNOWN
             if self.gateway in join.joined:
                 # Behind a balancer or by a second name; a session of its own would take the place of the one that it has.
                 return Refuse(ALREADY_JOINED, TWICE, self._settings.lease_s)
-            if not self._joins.may(self._clock()):
+            if not self._may_join(user):
                 return BUSY
         name = "" if placed is None else placed.status.worker
         admitted = self.table.admit(join, user.id, user.key, self._now(), name)
@@ -191,6 +198,15 @@ class JoinService:
         except Unavailable:
             self.table.left(worker, "the server stops", self._now())
             return BUSY
+
+    def _may_join(self, user: User) -> bool:
+        """Whether this key may begin another session now."""
+        key = f"{user.id} {user.key}"
+        allowance = self._joins.setdefault(key, join_rules.Allowance(JOINS_AT_ONCE, JOINS_A_SECOND))
+        self._joins.move_to_end(key)
+        if len(self._joins) > MOST_KEYS:
+            self._joins.popitem(last=False)
+        return allowance.may(self._clock())
 
     def resume_bulk(self, opening: JoinBulk, user: User) -> JoinSession | Refuse:
         """The session of a second socket."""
@@ -220,7 +236,7 @@ class JoinService:
     def _begin(self, worker: JoinRow, join: Join, user: User, pool: Pool) -> JoinSession:
         """A new session of a name, with the keeper of that name if there is one. Raises Unavailable while the pool does not run."""
         before = self._sessions.get(worker.name)
-        spec = LoadSpec(worker.name, join.engine, join.model, device=join.device[:40], task=join.task)
+        spec = LoadSpec(worker.name, join.engine, join.model, device=worker.device, task=join.task)
         keeper = None if before is None else before.keeper
         if not isinstance(keeper, JoinedKeeper) or not _is_same(keeper.load_spec, spec):
             if before is not None:

@@ -118,13 +118,14 @@ async def _serve(
             await _close(socket, REFUSED)
             return
         transport = session.transport
-        await socket.send_text(encode_opening(service.welcome(session, transport.lines[line].link.received)))
+        welcome = service.welcome(session, transport.lines[line].link.received)
+        await socket.send_text(encode_opening(welcome))
     except (WebSocketDisconnect, OSError, RuntimeError):
         return
     connection = ServerSocket(socket)
     async with anyio.create_task_group() as tasks:
-        if line == "live":
-            tasks.start_soon(_tell_gateways, service, socket)
+        if line == "live" and not session.worker.placed:
+            tasks.start_soon(_tell_gateways, service, socket, welcome.gateways)
         await transport.serve(line, connection, received)
         tasks.cancel_scope.cancel()
     if line == "live" and connection.code == GOING:
@@ -132,15 +133,15 @@ async def _serve(
     await _close(socket, GOING if transport.ended else WRONG)
 
 
-async def _tell_gateways(service: JoinService, socket: WebSocket) -> None:
-    """Tell the worker of other gateways, as they come and go."""
-    told = service.addresses()
+async def _tell_gateways(service: JoinService, socket: WebSocket, told: tuple[str, ...]) -> None:
+    """Tell the worker of other gateways, as they come and go. `told`: what it knows already."""
     with suppress(WebSocketDisconnect, OSError, RuntimeError):
         while True:
-            await service.addresses_changed.wait()
+            changed = service.addresses_changed.pending()
             if (addresses := service.addresses()) != told:
                 told = addresses
                 await socket.send_text(encode_opening(Gateways(addresses)))
+            await changed.wait()
 
 
 async def _close(socket: WebSocket, code: int) -> None:

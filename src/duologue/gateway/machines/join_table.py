@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
-from duologue.gateway.machines.join_rules import told_devices
+from duologue.gateway.machines.join_rules import printable, told_devices
 from duologue.wire.machines.join_protocol import (
     OLDEST_PROTOCOL,
     SESSION_UNKNOWN,
@@ -150,12 +150,12 @@ def _row(join: Join, name: str, user: str, key: str, at: float) -> JoinRow:
         user=user,
         key=key,
         protocol=PROTOCOL if protocol is None else protocol,
-        version=join.version[:40],
+        version=printable(join.version, 40),
         engine=join.engine,
         model=join.model,
-        device=join.device[:40],
+        device=printable(join.device, 40),
         devices=told_devices(join),
-        placed=join.placed[:100],
+        placed=printable(join.placed, 100),
         joined=at,
         seen=at,
     )
