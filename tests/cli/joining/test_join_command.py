@@ -13,7 +13,7 @@ from msgspec import structs
 from duologue.cli.joining import join_command
 from duologue.cli.joining.join_command import JoinFlags, _has_offered_adapters, as_offered, join
 from duologue.cli.joining.joined_process import JoinedProcess
-from duologue.errors import StartFailed
+from duologue.errors import StartFailed, Unavailable
 from duologue.models.placement import Card
 from duologue.models.voice_packs import find_pack
 from duologue.values.requests import ModelPreset
@@ -87,6 +87,15 @@ def test_what_a_person_has_to_mend_is_told_before_anything_starts(
 ) -> None:
     with pytest.raises(StartFailed):
         run(structs.replace(FLAGS, **wrong), tmp_path)
+    assert not started
+
+
+def test_a_server_out_of_reach_whose_model_is_wanted_is_told_in_a_sentence(
+    started: list[JoinSpec], tmp_path: Path
+) -> None:
+    flags = structs.replace(FLAGS, url="https://127.0.0.1:1", fingerprints=("0" * 64,), serve="big")
+    with pytest.raises(Unavailable, match=r"127\.0\.0\.1:1 cannot be reached"):
+        run(flags, tmp_path)
     assert not started
 
 

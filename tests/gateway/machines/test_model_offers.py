@@ -1,7 +1,9 @@
 """Models by hash: what is offered, and what is not."""
 
 import hashlib
+import threading
 
+import anyio
 import httpx
 import pytest
 from fastapi import FastAPI
@@ -9,7 +11,7 @@ from tests.gateway.machines.join_server import JoinServer
 from tests.support.tiny_model import write_tiny_adapter, write_tiny_model
 
 from duologue.errors import ModelNotFound, NotFound
-from duologue.gateway.machines import offer_routes
+from duologue.gateway.machines import model_offers, offer_routes
 from duologue.gateway.machines.model_offers import ModelOffers
 from duologue.gateway.scheduling.pool import Pool
 from duologue.gateway.scheduling.scheduler import Scheduler
@@ -97,3 +99,25 @@ async def test_ranges_of_a_file_are_served_where_joining_is_allowed(folder):
             part = await http.get(f"/join/files/{file['sha256']}", headers={"Range": "bytes=4-9"})
             assert (part.status_code, part.content) == (206, (folder / "small.gguf").read_bytes()[4:10])
             assert (await http.get(f"/join/files/{'0' * 64}")).status_code == 404
+
+
+async def test_a_file_that_several_ask_for_at_once_is_read_once(folder, monkeypatch):
+    read, go_on = [], threading.Event()
+
+    def hashed(path):
+        read.append(path)
+        go_on.wait(60)
+        return "0" * 64
+
+    monkeypatch.setattr(model_offers, "_hash", hashed)
+    offers = ModelOffers(Pool([], Scheduler()), folder)
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as tasks:
+            for _ in range(3):
+                tasks.start_soon(offers.offer, "small")
+            try:
+                while offers._lane._limiter.statistics().tasks_waiting < 2:  # noqa: ASYNC110
+                    await anyio.sleep(0.01)
+            finally:
+                go_on.set()
+    assert read == [folder / "small.gguf"]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 from msgspec import structs
 from tests.support.offering_gateway import (
     ADAPTERS,
+    BODIES,
     FILES,
     OFFER,
     OfferingGateway,
@@ -21,7 +25,7 @@ from tests.support.offering_gateway import (
 from duologue.cli.progress import Lines
 from duologue.errors import ModelNotFound, Problem, Unauthorized, Unavailable
 from duologue.wire.machines.model_offer import encode_offer
-from duologue.worker.joined.fetched_model import FetchedModel, fetch_model
+from duologue.worker.joined.fetched_model import OFFER_SECONDS, FetchedModel, fetch_model
 from duologue.worker.joined.gateway_address import parse_gateway
 
 
@@ -77,3 +81,31 @@ def test_a_gateway_that_cannot_be_reached_is_named(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("duologue.models.hub.http.pause", lambda *arguments: None)
     with pytest.raises(Unavailable, match=r"127\.0\.0\.1"):
         fetch_model(parse_gateway("http://127.0.0.1:9"), "k", None, "m", tmp_path, Lines(StringIO()))
+
+
+def test_models_that_have_their_first_part_in_common_are_kept_apart(
+    server: OfferingGateway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetch(server, tmp_path)
+    digest = hashlib.sha256(b"TWO").hexdigest()
+    monkeypatch.setitem(BODIES, digest, b"TWO")
+    first, second, *others = OFFER.files
+    changed = structs.replace(OFFER, files=(first, structs.replace(second, sha256=digest), *others))
+    server.body = encode_offer(changed)
+    served = fetch(server, tmp_path)
+    assert served.paths["model"].with_name("m-2.gguf").read_bytes() == b"TWO"
+
+
+def test_the_gateway_may_take_long_to_read_a_model_before_it_answers(
+    server: OfferingGateway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: dict[str, float] = {}
+    send = httpx.Client.send
+
+    def noted(client: httpx.Client, request: httpx.Request, **how: Any) -> httpx.Response:
+        waits[request.url.path.split("/")[3]] = request.extensions["timeout"]["read"]
+        return send(client, request, **how)
+
+    monkeypatch.setattr(httpx.Client, "send", noted)
+    fetch(server, tmp_path)
+    assert waits == {"models": OFFER_SECONDS, "files": 60.0}

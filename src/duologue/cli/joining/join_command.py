@@ -34,7 +34,7 @@ from duologue.wire.machines.join_protocol import MachineDevice
 from duologue.wire.worker_protocol import LoadSpec
 from duologue.worker.joined.certificate_pin import parse_fingerprint, trust_for
 from duologue.worker.joined.exit_codes import NOT_LET_IN
-from duologue.worker.joined.fetched_model import ADAPTERS, FOLDER, FetchedModel, fetch_model
+from duologue.worker.joined.fetched_model import ADAPTERS, FOLDER, FetchedModel, fetch_model, unreachable
 from duologue.worker.joined.gateway_address import GatewayAddress, parse_gateway
 from duologue.worker.joined.join_spec import PREFIX, JoinSpec, read_key
 
@@ -152,7 +152,10 @@ def _specs(
         return [_named(spec, flags.name, 0)]
     served = None
     if flags.serve:
-        trust = anyio.run(trust_for, address, fingerprints)
+        try:
+            trust = anyio.run(trust_for, address, fingerprints)
+        except OSError as error:
+            raise unreachable(address) from error
         served = fetch_model(address, key, trust, flags.serve, settings.data / "models", watch_on(asides))
         settings = load(flags.config, environ, {**flags.settings, **_flags_of(served)})
     elif fingerprints:

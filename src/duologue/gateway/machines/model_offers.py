@@ -18,7 +18,7 @@ from duologue.gateway.scheduling.pool import Pool
 from duologue.models import catalogue
 from duologue.models.gguf import header
 from duologue.models.projectors import find_projector
-from duologue.threads import Refusal, ThreadLane, disk_io
+from duologue.threads import Refusal, ThreadLane, disk_io, in_thread
 from duologue.values.requests import ModelPreset, Task
 from duologue.wire.machines.model_offer import ModelOffer, OfferedAdapter, OfferedFile
 
@@ -97,13 +97,19 @@ class ModelOffers:
 
     async def _file(self, option: str, path: Path) -> OfferedFile:
         content = await disk_io(_content, path)
-        if (sha256 := self._hashes.get(content)) is None:
-            sha256 = self._hashes[content] = await self._lane.run(_hash, path)
+        sha256 = self._hashes.get(content) or await self._hashed(content)
         self._offered[sha256] = content
         for table in (self._hashes, self._offered):
             while len(table) > FILES:
                 table.popitem(last=False)
         return OfferedFile(option, path.name, content.size, sha256)
+
+    async def _hashed(self, content: _Content) -> str:
+        """The hash of a file, which takes minutes for a large one: others that ask meanwhile wait for it, and do not have it read again."""
+        async with self._lane.turn():
+            if (sha256 := self._hashes.get(content)) is None:
+                sha256 = self._hashes[content] = await in_thread(_hash, content.path)
+            return sha256
 
     def _find(self, name: str) -> _Found:
         """Reads headers. Raises ModelNotFound."""

@@ -115,15 +115,20 @@ class HubConnection:
 
     @contextmanager
     def get(
-        self, url: str, subject: str, headers: Mapping[str, str] | None = None
+        self,
+        url: str,
+        subject: str,
+        headers: Mapping[str, str] | None = None,
+        patience: float | None = None,
     ) -> Iterator[httpx.Response]:
-        """The response to one GET, its body unread. `subject` names the thing in error messages.
+        """The response to one GET, its body unread. `subject` names the thing in error messages; `patience`: seconds of silence that are
+        no failure, where they are more than usual.
 
         Raises Problem for a permanent failure, TransientFailure for one that may pass, and Stopped; also while the body is
         read inside.
         """
         try:
-            response = self._follow(url, headers or {})
+            response = self._follow(url, headers or {}, patience)
             try:
                 if response.status_code >= 300:
                     self._refuse(response, subject)
@@ -166,8 +171,9 @@ class HubConnection:
         """The address, if it is allowed. Raises BadRequest."""
         return url if self._plain_http and url.startswith("http://") else check_address(url)
 
-    def _follow(self, url: str, headers: Mapping[str, str]) -> httpx.Response:
+    def _follow(self, url: str, headers: Mapping[str, str], patience: float | None) -> httpx.Response:
         """The first response that is not a redirect."""
+        timeout = TIMEOUT if patience is None else httpx.Timeout(**{**TIMEOUT.as_dict(), "read": patience})
         address = httpx.URL(self._checked(url))
         nearest = Reach.MACHINE
         for _ in range(MAX_REDIRECTS + 1):
@@ -179,7 +185,7 @@ class HubConnection:
                 raise _leads_inside(url)
             trace = self._tracer(url, host, nearest)
             request = self._client.build_request(
-                "GET", address, headers=all_headers, extensions={"trace": trace}
+                "GET", address, headers=all_headers, extensions={"trace": trace}, timeout=timeout
             )
             response = self._client.send(request, stream=True)
             nearest = min(nearest, self._reach(host))

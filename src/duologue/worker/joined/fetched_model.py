@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import logging
 import ssl
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,9 +21,13 @@ from duologue.models.hub.resume import Content
 from duologue.wire.machines.model_offer import FILE_PATH, MODEL_PATH, ModelOffer, OfferedFile, decode_offer
 from duologue.worker.joined.gateway_address import GatewayAddress
 
+log = logging.getLogger(__name__)
+
 FOLDER = "by-hash"
-"""Within the folder of the models: a folder for each model, named by the hash of its first file."""
+"""Within the folder of the models: a folder for the files of each option, named by their hash."""
 ADAPTERS = "loras"
+OFFER_SECONDS = 1800.0
+"""Seconds to the answer about a model: before the first one the gateway reads all of its files."""
 LARGEST_OFFER = 4 * 1024 * 1024
 """Bytes of an offer, with its chat template."""
 
@@ -62,7 +68,7 @@ def _offer(connection: HubConnection, address: GatewayAddress, name: str) -> Mod
     def ask() -> bytes:
         body = b""
         with connection.get(
-            address.url(f"{MODEL_PATH}{quote(name, safe='')}"), f"the model {name}"
+            address.url(f"{MODEL_PATH}{quote(name, safe='')}"), f"the model {name}", patience=OFFER_SECONDS
         ) as response:
             for piece in response.iter_raw():
                 body += piece
@@ -70,6 +76,9 @@ def _offer(connection: HubConnection, address: GatewayAddress, name: str) -> Mod
                     raise BadRequest(f"The description of the model {name} is too long.")
         return body
 
+    log.info(
+        "%s is asked for %s; the first time it reads all of its files, which may take minutes", address, name
+    )
     try:
         return decode_offer(connection.with_retries(ask, attempts=ATTEMPTS))
     except msgspec.MsgspecError as error:
@@ -83,12 +92,17 @@ def _targets(offer: ModelOffer, folder: Path) -> tuple[dict[str, Path], list[tup
     paths: dict[str, Path] = {}
     targets = []
     for file in offer.files:
-        first = next(one for one in offer.files if one.option == file.option)
-        target = folder / first.sha256 / file.name
+        together = [one.sha256 for one in offer.files if one.option == file.option]
+        target = folder / _folder_name(together) / file.name
         paths.setdefault(file.option, target)
         targets.append((file, target))
     files = [adapter.file for adapter in offer.adapters]
     return paths, targets + [(file, folder / file.sha256 / file.name) for file in files]
+
+
+def _folder_name(hashes: Sequence[str]) -> str:
+    """Of the files with these hashes, of all of them: two models that were split may have the first part in common."""
+    return hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest()
 
 
 def _download(
@@ -120,7 +134,12 @@ def _in_our_words(problem: Problem, address: GatewayAddress, name: str) -> Probl
             "files of its own can be offered."
         )
     if problem.code == "hub_unreachable":
-        return Unavailable(
-            f"The gateway {address} cannot be reached. Is it running, and does a firewall let this machine through?"
-        )
+        return unreachable(address)
     return problem
+
+
+def unreachable(address: GatewayAddress) -> Unavailable:
+    """What to say where nobody answers."""
+    return Unavailable(
+        f"The gateway {address} cannot be reached. Is it running, and does a firewall let this machine through?"
+    )
