@@ -4,10 +4,10 @@ import anyio
 import pytest
 
 from duologue.values.call_events import CallSessionEnded, SpeakingClip, State
-from duologue.values.events import TextDelta
+from duologue.values.events import Embedded, TextDelta
 from duologue.wire import worker_protocol
 from duologue.wire.worker_protocol import CallEvents, Closed, Emit, Fragment, FragmentJoiner
-from duologue.worker.live_outbox import LiveOutbox
+from duologue.worker.live_outbox import LARGEST_FRAME, LiveOutbox
 
 pytestmark = pytest.mark.anyio
 
@@ -84,3 +84,19 @@ async def test_a_cancelled_lease_ends_after_what_it_has_begun_to_send():
     outbox.drop(1)
     outbox.post(Closed(1))
     assert joined(first + await frames_of(outbox)) == [CallEvents(1, (CLIP,)), Closed(1)]
+
+
+async def test_no_frame_is_larger_than_a_gateway_takes_and_nothing_changes_its_order():
+    """Vectors of several requests over a slow line once made a frame that the gateway of a joined worker closed its connection at, again and again."""
+    outbox = LiveOutbox()
+    vectors = Embedded(bytes(LARGEST_FRAME // 2), 8)
+    for lease in (1, 2, 3):
+        for _ in range(lease):
+            outbox.emit(lease, vectors)
+        outbox.post(Closed(lease))
+    messages = await outbox.take()
+    frames = list(outbox.frames(messages))
+    assert all(len(frame) <= LARGEST_FRAME for frame in frames)
+    assert joined([worker_protocol.decode_up(frame) for frame in frames]) == messages
+    outbox.emit(4, TextDelta("a"))
+    assert len(list(outbox.frames(await outbox.take()))) == 1

@@ -105,6 +105,8 @@ class GatewayConnection:
         self._tasks: anyio.abc.TaskGroup | None = None
         self._elsewhere: tuple[int, ...] = ()
         self._idle = Notifier()
+        self._is_sending = False
+        """Whether something that was taken out of the outbox is not sent yet."""
 
     @property
     def running(self) -> int:
@@ -122,7 +124,7 @@ class GatewayConnection:
 
     async def wait_idle(self) -> None:
         """Return once nothing runs, and everything was sent."""
-        while self._leases or not self._outbox.empty:
+        while self._leases or not self._outbox.empty or self._is_sending:
             await self._idle.wait()
 
     def lose_device(self, lost: DeviceLost) -> None:
@@ -156,7 +158,7 @@ class GatewayConnection:
             self._tasks = None
             self._leases.clear()
             self._asks.clear()
-            self._outbox = LiveOutbox()
+            self._outbox, self._is_sending = LiveOutbox(), False
             self._idle.notify()
 
     async def run_bulk(self, socket: FrameSocket) -> None:
@@ -175,11 +177,15 @@ class GatewayConnection:
             log.error("the gateway broke the protocol: %s", error)
 
     async def _write(self, socket: FrameSocket, scope: anyio.CancelScope) -> None:
+        outbox = self._outbox
         try:
             while True:
-                messages = await self._outbox.take()
-                await socket.send(worker_protocol.encode(messages))
-                if self._device_lost is not None and self._outbox.empty and self._end_process is not None:
+                messages = await outbox.take()
+                self._is_sending = True
+                for frame in outbox.frames(messages):
+                    await socket.send(frame)
+                self._is_sending = False
+                if self._device_lost is not None and outbox.empty and self._end_process is not None:
                     self._end_process(self._device_lost)
                 if not self._leases:
                     self._idle.notify()

@@ -7,11 +7,16 @@ which those of other leases pass, and that nothing of a lease overtakes them.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 
 from duologue.notifier import Notifier
 from duologue.values.call_events import CallEvent, ClipData, SpeakingClip, VideoSegment
 from duologue.values.events import Event
 from duologue.wire import worker_protocol
+
+LARGEST_FRAME = 1024 * 1024
+"""Bytes of a frame; messages of more are sent one by one, and a larger one in fragments. A gateway closes the connection of a joined worker whose frame
+is larger than it takes, and would be sent the same one again over the next."""
 
 
 class LiveOutbox:
@@ -82,6 +87,21 @@ class LiveOutbox:
         messages += [message for message in self._messages if not self._waits(message)]
         self._messages = held
         return messages
+
+    def frames(self, messages: list[worker_protocol.Up]) -> Iterator[bytes]:
+        """The frames of what `take` gave, in order: almost always one."""
+        frame = worker_protocol.encode(messages)
+        if len(frame) <= LARGEST_FRAME:
+            yield frame
+            return
+        for message in messages:
+            frame = worker_protocol.encode([message])
+            if len(frame) <= LARGEST_FRAME:
+                yield frame
+                continue
+            self._large += 1
+            for fragment in worker_protocol.fragments(self._large, frame):
+                yield worker_protocol.encode([fragment])
 
     def _next_fragments(self) -> list[worker_protocol.Up]:
         fragments: list[worker_protocol.Up] = []
