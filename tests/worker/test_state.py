@@ -50,3 +50,14 @@ def test_progress_is_news_by_the_hundredth_and_ends_with_the_loading():
     status.ready(ModelCard("m", "scripted", 100))
     assert not status.set_progress(0.9)
     assert status.report().progress is None
+
+
+def test_a_worker_that_was_told_to_stop_while_it_loaded_stays_so_however_the_loading_ends():
+    for end in ("ready", "failed"):
+        status = WorkerLifecycle("w")
+        status.stopping()
+        if end == "ready":
+            status.ready(ModelCard("m", "scripted", 100))
+        else:
+            status.failed("x", "y")
+        assert status.report().state == "stopping"

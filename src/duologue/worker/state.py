@@ -43,7 +43,9 @@ class WorkerLifecycle:
         return True
 
     def ready(self, card: ModelCard) -> None:
-        """Loading is complete."""
+        """Loading is complete. Of no use to a worker that is shutting down."""
+        if self.state == "stopping":
+            return
         self._enter("ready")
         self.card, self.detail, self.progress = card, "", None
 
@@ -53,7 +55,9 @@ class WorkerLifecycle:
             self.card = card
 
     def failed(self, code: str, detail: str) -> None:
-        """Loading failed; `detail` is a sentence for the user."""
+        """Loading failed; `detail` is a sentence for the user. No news of a worker that is shutting down."""
+        if self.state == "stopping":
+            return
         self._enter("failed")
         self.code, self.detail, self.progress = code, detail, None
 
