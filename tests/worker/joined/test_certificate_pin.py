@@ -6,12 +6,13 @@ import hashlib
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
 from tests.support.join_gateway import KEY, JoinGateway
+from tests.support.joined_parts import ended, spec
 
 from duologue.errors import StartFailed
 from duologue.gateway.local_ca import CA_FILE, ServerNames, ensure_certificate, read_pair
@@ -25,7 +26,9 @@ from duologue.worker.joined.certificate_pin import (
     unknown_authority,
 )
 from duologue.worker.joined.client_socket import LineBroken, dialled
+from duologue.worker.joined.exit_codes import NOT_LET_IN
 from duologue.worker.joined.gateway_address import GatewayAddress, parse_gateway
+from duologue.worker.joined.joined_worker import JoiningWorker
 
 pytestmark = pytest.mark.anyio
 JOIN = Join("attic", "w", "session", 7, 7)
@@ -114,3 +117,18 @@ def test_a_fingerprint_is_read_in_the_ways_it_is_written() -> None:
         assert parse_fingerprint(text) == digest
     with pytest.raises(StartFailed):
         parse_fingerprint("abc")
+
+
+async def test_a_certificate_of_a_known_authority_that_has_expired_is_called_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It once was told of as one that nobody known had signed."""
+    names = ServerNames(frozenset(), frozenset({ip_address("127.0.0.1")}))
+    expired = ensure_certificate(tmp_path, names, datetime.now(UTC) - timedelta(days=5000))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / CA_FILE))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(expired)
+    gateway = JoinGateway()
+    async with gateway.serving(tls=context):
+        assert await ended(JoiningWorker(spec(gateway))) == NOT_LET_IN
+    assert "it has expired" in caplog.text

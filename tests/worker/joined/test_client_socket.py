@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ssl
+
 import pytest
 from websockets.datastructures import Headers
 from websockets.exceptions import InvalidStatus
@@ -37,6 +39,27 @@ def test_a_server_that_speaks_https_only_is_for_a_person_with_the_address_to_joi
     broken = broken_by(parse_gateway("http://127.0.0.1:8006"), answered(400, body))
     assert isinstance(broken.problem, StartFailed)
     assert broken.problem.message.endswith("--join https://127.0.0.1:8006")
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "advice"),
+    [
+        (9, "certificate is not yet valid", "Set the clock"),
+        (10, "certificate has expired", "Renew it"),
+        (62, "Hostname mismatch, certificate is not valid for 'gateway'.", "Join by a name"),
+        (64, "IP address mismatch, certificate is not valid for '10.0.0.4'.", "Join by a name"),
+        (20, "unable to get local issuer certificate", "--fingerprint"),
+    ],
+)
+def test_a_certificate_that_is_not_accepted_is_for_a_person_with_what_helps(
+    code: int, message: str, advice: str
+) -> None:
+    error = ssl.SSLCertVerificationError(message)
+    error.verify_code, error.verify_message = code, message
+    broken = broken_by(GATEWAY, error)
+    assert isinstance(broken.problem, StartFailed)
+    assert advice in broken.problem.message
+    assert ".)" not in broken.problem.message
 
 
 def test_everything_else_is_tried_again() -> None:

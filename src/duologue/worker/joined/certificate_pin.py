@@ -23,6 +23,8 @@ SECONDS = 10.0
 """Seconds for the connection and the answer."""
 LARGEST = 64 * 1024
 """Bytes of an answer to `/ca.crt`."""
+EXPIRED, NOT_YET_VALID, OTHER_HOST, OTHER_ADDRESS = 10, 9, 62, 64
+"""What OpenSSL calls a certificate out of its time, and one for another name: no matter of who signed it."""
 PEM = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----\s", re.DOTALL)
 
 

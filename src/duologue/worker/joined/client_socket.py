@@ -27,6 +27,7 @@ from duologue.wire.machines.join_protocol import (
     decode_reply,
     encode_opening,
 )
+from duologue.worker.joined import certificate_pin
 from duologue.worker.joined.dial_rules import Broken
 from duologue.worker.joined.gateway_address import GatewayAddress, is_loopback
 
@@ -120,15 +121,35 @@ def broken_by(address: GatewayAddress, error: Exception) -> Broken:
         case ssl.SSLCertVerificationError():
             return Broken(
                 f"its certificate was not accepted: {error.verify_message}",
+                StartFailed(f"The certificate of {address} is not accepted: {_advice(error)}"),
+            )
+        case ssl.SSLError(reason="WRONG_VERSION_NUMBER"):
+            return Broken(
+                "it does not speak HTTPS",
                 StartFailed(
-                    f"The certificate of {address} is not accepted: {error.verify_message}. Pass the fingerprint of its "
-                    "certificate or its authority by --fingerprint."
+                    f"The server at {address} does not speak HTTPS. Start it with --tls, or check the address and its port."
                 ),
             )
         case TimeoutError():
             return Broken("it does not answer")
         case _:
             return Broken(str(error) or type(error).__name__)
+
+
+def _advice(error: ssl.SSLCertVerificationError) -> str:
+    """What is wrong with a certificate, and what helps."""
+    match error.verify_code:
+        case certificate_pin.NOT_YET_VALID:
+            return "it is not valid yet. Set the clock of this machine, or that of the gateway's, which dates the certificates it makes."
+        case certificate_pin.EXPIRED:
+            return "it has expired. Renew it on the gateway's machine, or set the clock of this one if it is wrong."
+        case certificate_pin.OTHER_HOST | certificate_pin.OTHER_ADDRESS:
+            return (
+                f"it is for another name ({error.verify_message.rstrip('.')}). Join by a name that is in it, or pass its fingerprint by --fingerprint: "
+                "then its name does not matter."
+            )
+        case _:
+            return f"{error.verify_message}. Pass the fingerprint of the gateway's certificate or its authority by --fingerprint."
 
 
 def _refused(address: GatewayAddress, status: int, error: _ErrorText) -> Broken:
