@@ -126,6 +126,8 @@ class JoinGateway:
         self.name, self.lease_s = name, lease_s
         self.gateways: tuple[str, ...] = ()
         self.refusal: Refuse | None = None
+        self.is_revoked = False
+        """Whether the key is worth nothing any more."""
         self.sessions: dict[str, JoinedSession] = {}
         self.dials = 0
         self.address = ""
@@ -185,7 +187,7 @@ class JoinGateway:
                 await socket.send(encode_opening(Gateways(tuple(addresses))))
 
     def _check(self, socket: ServerConnection, request: Request) -> Response | None:
-        if request.headers.get("Authorization") != f"Bearer {KEY}":
+        if self.is_revoked or request.headers.get("Authorization") != f"Bearer {KEY}":
             return socket.respond(401, "no")
         return None
 

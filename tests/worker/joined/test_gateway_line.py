@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import anyio
+import anyio.abc
 import pytest
 from tests.support.join_gateway import JoinedSession, JoinGateway
 from tests.support.joined_parts import begin, ended, spec, working
@@ -12,7 +13,7 @@ from tests.support.joined_parts import begin, ended, spec, working
 from duologue.values.events import Done
 from duologue.wire.machines.join_protocol import Refuse
 from duologue.worker.joined.exit_codes import NOT_LET_IN
-from duologue.worker.joined.joined_worker import JoiningWorker
+from duologue.worker.joined.joined_worker import REFUSED_SECONDS, JoiningWorker
 
 pytestmark = pytest.mark.anyio
 
@@ -75,6 +76,27 @@ async def test_a_key_that_is_refused_ends_the_worker_with_a_sentence(caplog: pyt
     assert "does not let this worker in" in caplog.text
 
 
+@pytest.mark.parametrize("fingerprints", [(), ("0" * 64,)])
+async def test_a_server_without_tls_that_is_joined_by_https_ends_the_worker_with_what_helps(
+    fingerprints: tuple[str, ...], caplog: pytest.LogCaptureFixture
+):
+    async def answer(stream: anyio.abc.ByteStream) -> None:
+        async with stream:
+            await stream.receive()
+            await stream.send(b"HTTP/1.1 400 Bad Request\r\n\r\nInvalid HTTP request received.")
+
+    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
+    port = listener.extra(anyio.abc.SocketAttribute.local_port)
+    async with listener, anyio.create_task_group() as tasks:
+        tasks.start_soon(listener.serve, answer)
+        url = f"https://127.0.0.1:{port}"
+        assert (
+            await ended(JoiningWorker(spec(JoinGateway(), url=url, fingerprints=fingerprints))) == NOT_LET_IN
+        )
+        tasks.cancel_scope.cancel()
+    assert "does not speak HTTPS" in caplog.text
+
+
 async def test_a_refusal_for_good_ends_the_worker(caplog: pytest.LogCaptureFixture):
     gateway = JoinGateway()
     gateway.refusal = Refuse("protocol", "Install the same version on both.")
@@ -90,3 +112,35 @@ async def test_a_refusal_for_now_is_asked_again():
         await gateway.until_dialled(3)
         gateway.refusal = None
         await (await gateway.session()).until_ready()
+
+
+async def test_a_key_that_is_revoked_ends_a_worker_that_was_let_in_at_once(caplog: pytest.LogCaptureFixture):
+    gateway = JoinGateway()
+    codes: list[int] = []
+    async with gateway.serving():
+        worker = JoiningWorker(spec(gateway))
+
+        async def run() -> None:
+            codes.append(await worker.run())
+
+        with anyio.fail_after(REFUSED_SECONDS / 2):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(run)
+                await (await gateway.session()).until_ready()
+                gateway.is_revoked = True
+                gateway.cut()
+    assert codes == [NOT_LET_IN]
+    assert "does not let this worker in" in caplog.text
+
+
+@pytest.mark.parametrize("socket", ["live", "bulk"])
+async def test_what_cannot_be_read_ends_the_session_on_either_socket(socket: str):
+    gateway = JoinGateway()
+    async with gateway.serving(), working(spec(gateway)):
+        first = await gateway.session()
+        await first.until_ready()
+        await (first.bulk if socket == "bulk" else first.live).send(b"no message")
+        second = await gateway.session(1)
+        await second.send(begin(1, "/say still here"))
+        await second.until(lambda session: session.closed(1))
+        assert second.text(1) == "still here"

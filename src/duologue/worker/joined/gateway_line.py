@@ -23,8 +23,15 @@ from duologue.linked_socket import LinkedSocket
 from duologue.wire.machines.join_protocol import OLDEST_PROTOCOL, Gateways, Join, JoinBulk, Refuse, Welcome
 from duologue.wire.worker_protocol import PROTOCOL
 from duologue.worker.connection import GatewayConnection
-from duologue.worker.joined.certificate_pin import trust_for, unknown_authority
-from duologue.worker.joined.client_socket import ClientSocket, LineBroken, dialled
+from duologue.worker.joined.certificate_pin import (
+    EXPIRED,
+    NOT_YET_VALID,
+    OTHER_ADDRESS,
+    OTHER_HOST,
+    trust_for,
+    unknown_authority,
+)
+from duologue.worker.joined.client_socket import ClientSocket, LineBroken, broken_by, dialled
 from duologue.worker.joined.dial_rules import Again, Broken, Decision, DialRules, GiveUp, GrowingPause, Rest
 from duologue.worker.joined.gateway_address import GatewayAddress
 
@@ -126,14 +133,22 @@ class GatewayLine:
                 bulk.close()
                 tasks.cancel_scope.cancel()
         finally:
+            # It has joined nobody now: a worker that nobody lets in any more ends, and another line may join this gateway.
+            self._rules.fresh()
             self._owner.line_lost(self.number)
             self._owner.disconnect(self.number, connection)
         return decision
 
     async def _serve(self, connection: GatewayConnection, live: LinkedSocket, bulk: LinkedSocket) -> None:
         """Do the gateway's work. Ends both links when one breaks the protocol."""
+
+        async def read_bulk() -> None:
+            await connection.run_bulk(bulk)
+            # Large requests would never arrive, and nobody would be told.
+            live.close()
+
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(connection.run_bulk, bulk)
+            tasks.start_soon(read_bulk)
             await connection.run_live(live)
             live.close()
             tasks.cancel_scope.cancel()
@@ -192,12 +207,12 @@ class GatewayLine:
                 return Broken(live.broken or "the connection broke", over=live.closed)
         except LineBroken as error:
             if isinstance(error.__cause__, ssl.SSLCertVerificationError):
-                return await self._explained(error.broken)
+                return await self._explained(error.broken, error.__cause__.verify_code)
             return error.broken
         except StartFailed as problem:
             return Broken(problem.message, problem)
         except OSError as error:
-            return Broken(str(error) or type(error).__name__)
+            return broken_by(self.address, error)
         finally:
             self._owner.line_lost(self.number)
 
@@ -258,11 +273,11 @@ class GatewayLine:
             self._trust = await trust_for(self.address, self._fingerprints)
         return self._trust
 
-    async def _explained(self, broken: Broken) -> Broken:
-        """A certificate that is not accepted, with the fingerprint that would be."""
+    async def _explained(self, broken: Broken, verify_code: int) -> Broken:
+        """A certificate that is not accepted; one that nobody known has signed with the fingerprint that would be."""
         # The pinned one may have been replaced: it is looked for again.
         self._trust = None
-        if not self._fingerprints:
+        if not self._fingerprints and verify_code not in (EXPIRED, NOT_YET_VALID, OTHER_HOST, OTHER_ADDRESS):
             with suppress(OSError, TimeoutError):
                 return broken._replace(problem=await unknown_authority(self.address))
         return broken
