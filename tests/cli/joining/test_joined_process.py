@@ -60,3 +60,16 @@ async def test_a_model_that_cannot_be_loaded_is_tried_again_after_it_was_told() 
                 assert any(report.state == "failed" for report in first.reports)
                 await gateway.session(1)
                 tasks.cancel_scope.cancel()
+
+
+async def test_a_process_that_cannot_be_started_is_tried_again(caplog: pytest.LogCaptureFixture) -> None:
+    gateway = JoinGateway()
+    async with gateway.serving():
+        nowhere = LoadSpec("attic_0", "scripted", "scripted", python="/nowhere/bin/python")
+        process = JoinedProcess(spec(gateway, load_spec=nowhere), "info:text")
+        with anyio.fail_after(PATIENCE):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(process.keep)
+                while caplog.text.count("cannot be started by /nowhere/bin/python") < 2:  # noqa: ASYNC110
+                    await anyio.sleep(0.01)
+                tasks.cancel_scope.cancel()

@@ -55,7 +55,12 @@ class JoinedProcess:
         while True:
             self._crashes.started()
             kills = out_of_memory_kills()
-            code, last_line = await self._run_once()
+            try:
+                code, last_line = await self._run_once()
+                cause = Cause(code, out_of_memory_kills() > kills, last_line)
+            except StartFailed as failure:
+                # It may pass: no memory for a process, an environment that is being upgraded. The other workers go on.
+                code, cause = None, Cause(reason=failure.message)
             if code in (NOT_LET_IN, DISMISSED):
                 return code
             if code == RESTART:
@@ -65,7 +70,6 @@ class JoinedProcess:
                 # It stayed joined for this long already, so that the gateway could say why.
                 self._retry_s = self._crashes.load_failed().pause
                 continue
-            cause = Cause(code, out_of_memory_kills() > kills, last_line)
             verdict = self._crashes.ended(cause, self._clock())
             self._tell(cause, verdict)
             await anyio.sleep(verdict.pause)
