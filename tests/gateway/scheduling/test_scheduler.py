@@ -757,3 +757,19 @@ def test_a_request_that_leaves_tells_those_behind_it_who_are_near_the_head():
     assert [(place.ticket, place.position) for place in told] == [
         (f"q{number}", number - 1) for number in range(16, 22)
     ]
+
+
+def test_the_place_of_a_ticket_far_back_is_the_one_that_it_was_told_last():
+    queue = Scheduler(100)
+    queue.worker_ready("w", "m", 1, 0.0)
+    for number in range(51):
+        queue.request(f"q{number}", "m", 0.0)
+    far = queue.place("q40", 9.0)
+    assert far is not None
+    assert (far.position, far.length) == (40, 50)
+    for number in range(30):
+        queue.cancel(f"q{number + 1}", 9.0)
+    place = queue.place("q40", 9.0)
+    assert place is not None
+    assert (place.position, place.length) == (10, 20)
+    assert queue.place("q0", 9.0) is None

@@ -89,6 +89,16 @@ def first_place(
     return place
 
 
+def last_place(entry: QueueEntry, queue: ModelQueue) -> Moved:
+    """The place that a request was last told."""
+    return Moved(
+        entry.ticket,
+        entry.reported,
+        entry.reported_wait,
+        max(entry.reported, _length(_lengths(queue), entry)),
+    )
+
+
 def note(entry: QueueEntry, place: Moved, at: float) -> None:
     """The request is told this place."""
     entry.reported, entry.reported_wait, entry.reported_at = place.position, place.wait, at
