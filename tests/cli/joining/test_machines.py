@@ -35,3 +35,4 @@ def test_a_device_has_its_memory_where_that_is_known():
     assert device_line({"name": "cpu", "description": "", "memory": 0, "free": 0}) == "cpu"
     card = {"name": "cuda:0", "description": "A card", "memory": 24e9, "free": 20e9}
     assert device_line(card) == "cuda:0 A card, 20.0 of 24.0 GB free"
+    assert device_line({**card, "memory": 0}) == "cuda:0 A card, 20.0 GB free"

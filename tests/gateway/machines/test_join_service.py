@@ -111,6 +111,21 @@ async def test_a_key_that_joins_without_end_or_asks_for_old_sessions_keeps_no_ot
             await server.until(NAME, "ready")
 
 
+async def test_a_message_that_is_nested_without_end_breaks_the_protocol(caplog: pytest.LogCaptureFixture):
+    server = JoinServer()
+    async with server.running():
+        worker = JoinedStandIn(server.address)
+        async with worker.joined():
+            await worker.ready()
+            await server.until(NAME, "ready")
+            # [{"type": "closed", "lease": 1, "x": [[[[...
+            nested = b"\x91\x83\xa4type\xa6closed\xa5lease\x01\xa1x" + b"\x91" * 100_000
+            await worker.lines["live"].send(nested)
+            await server.until(NAME, "offline")
+    assert "broke the protocol" in caplog.text
+    assert "could not be run" not in caplog.text
+
+
 CARD = ModelCard("mini", "scripted", 2048)
 HOSTILE: dict[str, list[worker_protocol.Up]] = {
     "a thousand events too many": [worker_protocol.Emit(1, (TextDelta("x"),) * 200)] * 5,

@@ -83,9 +83,10 @@ async def test_a_worker_that_comes_by_a_second_address_does_not_take_its_own_pla
 
 
 @pytest.mark.parametrize(
-    "opening", ["", "[]", '{"type":"join"}', "\x00", '{"type":"join_bulk","session":"x"}']
+    "opening",
+    ["", "[]", '{"type":"join"}', "\x00", '{"type":"join_bulk","session":"x"}', '{"x":' + "[" * 60_000],
 )
-async def test_what_is_no_opening_is_closed(opening: str):
+async def test_what_is_no_opening_is_closed(opening: str, caplog: pytest.LogCaptureFixture):
     server = JoinServer()
     async with server.running():
         socket = await JoinedStandIn(server.address).connect("live")
@@ -93,6 +94,7 @@ async def test_what_is_no_opening_is_closed(opening: str):
         with anyio.fail_after(PATIENCE), pytest.raises(ConnectionClosed):
             await socket.recv()
         assert not server.pool.workers
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 
 async def test_only_so_many_may_join():

@@ -20,12 +20,20 @@ def answered(status: int, body: bytes = b"") -> InvalidStatus:
     return InvalidStatus(Response(status, "", Headers(), body))
 
 
-@pytest.mark.parametrize("status", [401, 403])
-def test_a_key_that_is_refused_is_for_a_person_with_the_words_of_the_gateway(status: int) -> None:
-    broken = broken_by(GATEWAY, answered(status, b'{"error": {"message": "This key may do nothing else."}}'))
+def test_a_key_that_may_not_join_is_for_a_person_with_the_words_of_the_gateway() -> None:
+    broken = broken_by(GATEWAY, answered(403, b'{"error": {"message": "This key may do nothing else."}}'))
     assert isinstance(broken.problem, Unauthorized)
     assert "This key may do nothing else." in broken.problem.message
-    assert "--role worker" in str(broken_by(GATEWAY, answered(status, b"<html>")).problem)
+
+
+@pytest.mark.parametrize(("status", "body"), [(401, b'{"error": {"message": "Log in."}}'), (403, b"<html>")])
+def test_a_key_that_is_not_known_is_for_a_person_with_the_command_that_makes_one(
+    status: int, body: bytes
+) -> None:
+    broken = broken_by(GATEWAY, answered(status, body))
+    assert isinstance(broken.problem, Unauthorized)
+    assert "--role worker" in broken.problem.message
+    assert "Log in" not in broken.problem.message
 
 
 def test_a_server_without_joining_is_for_a_person() -> None:

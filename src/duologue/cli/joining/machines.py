@@ -63,7 +63,9 @@ def note(worker: dict[str, Any]) -> str:
 
 def device_line(device: dict[str, Any]) -> str:
     """A device, with its memory where that is known."""
-    memory = (
-        f", {device['free'] / GIGA:.1f} of {device['memory'] / GIGA:.1f} GB free" if device["memory"] else ""
+    free, of = (
+        f"{device['free'] / GIGA:.1f}",
+        f" of {device['memory'] / GIGA:.1f}" if device["memory"] else "",
     )
+    memory = f", {free}{of} GB free" if device["free"] or device["memory"] else ""
     return f"{device['name']} {device['description']}".strip() + memory

@@ -96,7 +96,7 @@ async def _opening(service: JoinService, socket: WebSocket, kind: type[Message])
     try:
         with anyio.fail_after(OPENING_SECONDS):
             message = decode_opening(await socket.receive_text())
-    except (TimeoutError, msgspec.ValidationError, msgspec.DecodeError, KeyError, TypeError):
+    except (TimeoutError, msgspec.DecodeError, RecursionError, KeyError, TypeError):
         await _close(socket, WRONG)
         return None
     except WebSocketDisconnect:

@@ -267,7 +267,7 @@ class WorkerConnection:
         except EOFError:
             self._lose()
             scope.cancel()
-        except ValueError as error:  # msgspec's validation errors are ValueErrors too
+        except (ValueError, RecursionError) as error:  # msgspec's validation errors are ValueErrors too
             log.error("worker at %s broke the protocol: %s", self._transport.peer, error)
             self._lose()
             scope.cancel()

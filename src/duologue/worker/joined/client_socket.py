@@ -161,8 +161,9 @@ def _refused(address: GatewayAddress, status: int, error: _ErrorText) -> Broken:
             "it speaks HTTPS only", StartFailed(f"The server at {address} speaks HTTPS only: --join {secure}")
         )
     if status in (401, 403):
-        sentence = said or (
-            "The key is refused. Make one there with `duologue key add NAME --role worker`, and pass it by --key-file."
+        # What the gateway says of a key that it does not know is for programs and for the page.
+        sentence = (said if status == 403 else "") or (
+            "The key is not known there, or was revoked. Make one there with `duologue key add NAME --role worker`, and pass it by --key-file."
         )
         return Broken(
             "it refused the key",

@@ -76,9 +76,7 @@ def _offer(connection: HubConnection, address: GatewayAddress, name: str) -> Mod
                     raise BadRequest(f"The description of the model {name} is too long.")
         return body
 
-    log.info(
-        "%s is asked for %s; the first time it reads all of its files, which may take minutes", address, name
-    )
+    log.info("asking %s for the model %s, which it first reads once: that may take minutes", address, name)
     try:
         return decode_offer(connection.with_retries(ask, attempts=ATTEMPTS))
     except msgspec.MsgspecError as error:
