@@ -11,6 +11,7 @@ from duologue.conversations.runs.commands import FileContent, NewMessage, Send
 from duologue.conversations.runs.model_turns import ModelTurns
 from duologue.conversations.runs.record import RunRecord
 from duologue.errors import BadRequest, Busy, ModelNotFound, NotFound, Unavailable, Unsupported
+from duologue.store.pending import Pending
 from duologue.values.conversations import GenerationOptions, PendingMessage, TextContent
 from duologue.values.events import Done, ReasoningDelta, Started, TextDelta, Usage
 from duologue.values.requests import ModelCard, Sampling
@@ -562,6 +563,37 @@ async def test_a_steering_message_left_over_by_a_stop_waits_to_be_sent(world):
     with anyio.fail_after(5):
         while [message.how for message in await world.store().pending.of("c")] != ["hold"]:
             await anyio.lowlevel.checkpoint()
+
+
+@pytest.mark.parametrize(("stops", "waits"), [(False, []), (True, ["hold"])])
+async def test_a_steering_message_that_comes_as_the_reply_ends_is_sent_next_or_waits(
+    world, monkeypatch, stops, waits
+):
+    """The reply was under way when the message was taken in, and has ended when it is stored."""
+    go_on = anyio.Event()
+    world.model.plays([TextDelta("First"), go_on, Done("stop")], says("Second"))
+    run = await world.send("One")
+    await world.until(run, is_text)
+    add = Pending.add
+
+    async def late(self, *args, **fields):
+        if stops:
+            await world.runs.stop("ann", run.id)
+        go_on.set()
+        with anyio.fail_after(30):
+            while world.runs.live("c") is not None:
+                await anyio.lowlevel.checkpoint()
+            await anyio.wait_all_tasks_blocked()
+        return await add(self, *args, **fields)
+
+    monkeypatch.setattr(Pending, "add", late)
+    await world.send("Two", busy="steer", id="s")
+    with anyio.fail_after(30):
+        while world.runs.live("c") is not None:
+            await anyio.lowlevel.checkpoint()
+    assert [message.how for message in await world.store().pending.of("c")] == waits
+    said = [line for line in await world.shown() if line.startswith("user")]
+    assert said == ["user: One"] + ([] if stops else ["user: Two"])
 
 
 # ---- viewers

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Literal, Self
 
@@ -465,6 +465,10 @@ class RunService:
         # The run may have ended during the writes above, and then nobody else would send the message.
         if outcome is None:
             return message
+        if message.how == "steer":
+            # The end of the run has changed those that steer before this one was there.
+            with suppress(NotFound):
+                message = await store.pending.change(message.conversation, message.id, {"how": "queue"})
         if outcome != "done":
             await store.pending.change_all(message.conversation, "hold", only="queue")
         elif message.conversation not in self._locks:
