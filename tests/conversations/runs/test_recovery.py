@@ -5,8 +5,8 @@ from tests.conversations.fakes.world import seen
 from tests.support.store_fixtures import clock, conversation, database, row, store
 
 from duologue.conversations.agent.loop import INTERRUPTED, INTERRUPTED_RUNNING
-from duologue.conversations.runs.event_log import RESTART_GAP, RunLog
-from duologue.conversations.runs.recovery import recover
+from duologue.conversations.runs.event_log import RESTART_GAP, LogEntry, RunLog
+from duologue.conversations.runs.recovery import end_abandoned, recover
 from duologue.values.conversations import Approval, ToolCallRecord
 from duologue.values.runs import ApprovalAnswered, MessageAdded, Run, RunDelta, RunDone, RunStarted
 
@@ -80,3 +80,35 @@ async def test_rows_without_a_run_are_ended_too(store):
     await store.messages.add([row("c", "a", "m0", "Half", "assistant", status="running", run="gone")])
     assert await recover(store, 77) == []
     assert (await store.messages.get("c", "a")).status == "interrupted"
+
+
+async def test_a_run_with_an_event_of_a_newer_gateway_is_ended_too(store):
+    await cut_off(store)
+    await store.runs.append("r", [LogEntry(4, 6, (), b'{"type":"of_tomorrow"}')])
+    ((_, run),) = await recover(store, 77)
+    assert run.outcome == "interrupted"
+    late = RunLog(await store.runs.log("r")).after(3)
+    assert late[0].seq == 6 + RESTART_GAP
+    assert isinstance(late[-1].event, RunDone)
+
+
+async def test_a_run_that_cannot_be_read_keeps_no_other_from_being_ended_and_is_left_alone(
+    store, monkeypatch
+):
+    await cut_off(store)
+    await conversation(store, "Hello", id="d", user="ann")
+    await store.runs.begin(Run("r0", "d", 0), "ann", b"{}")
+    unfinished = store.messages.unfinished
+
+    async def unreadable(run=None, **fields):
+        if run == "r":
+            raise ValueError("of another version")
+        return await unfinished(run, **fields)
+
+    monkeypatch.setattr(store.messages, "unfinished", unreadable)
+    given_up: set[str] = set()
+    assert [run.id for _, run in await end_abandoned(store, 77, None, given_up)] == ["r0"]
+    assert given_up == {"r"}
+    assert (await store.runs.get("ann", "r")).outcome is None
+    monkeypatch.undo()
+    assert await end_abandoned(store, 77, None, given_up) == []

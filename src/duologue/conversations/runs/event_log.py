@@ -78,14 +78,16 @@ class RunLog:
     """The events of one run, numbered from 1, in a memory bounded by the run's own text."""
 
     def __init__(self, entries: Iterable[LogEntry] = ()) -> None:
-        """`entries`: the stored log; new events are appended to it."""
-        self._spans = [_span(entry) for entry in entries]
+        """`entries`: the stored log; new events are appended to it. Events that only a newer gateway over the same database knows are left out."""
+        stored = tuple(entries)
+        self._spans = [span for entry in stored if (span := _span(entry)) is not None]
         self._saved = len(self._spans)
+        self._stored = stored[-1].last if stored else 0
 
     @property
     def last(self) -> int:
         """The number of the newest event; 0 when there is none."""
-        return self._spans[-1].last if self._spans else 0
+        return max(self._stored, self._spans[-1].last if self._spans else 0)
 
     def add(self, event: RunEvent) -> int:
         """The event's number."""
@@ -121,8 +123,12 @@ class RunLog:
         self._spans.append(_Span(number, number, event, pieces))
 
 
-def _span(entry: LogEntry) -> _Span:
-    event = _decoder.decode(entry.event)
+def _span(entry: LogEntry) -> _Span | None:
+    """The entry as it is in memory; None for an event of an unknown kind."""
+    try:
+        event = _decoder.decode(entry.event)
+    except msgspec.ValidationError:
+        return None
     pieces: list[str] | None = None
     if isinstance(event, RunDelta):
         pieces, at = [], 0

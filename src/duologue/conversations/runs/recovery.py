@@ -35,6 +35,7 @@ class AbandonedRuns:
         self, store: Store, cluster: ClusterLink, now: Callable[[], int], publish: Callable[[str, Run], None]
     ) -> None:
         self._store, self._cluster, self._now, self._publish = store, cluster, now, publish
+        self._given_up: set[str] = set()
 
     async def recover(self) -> None:
         """End the runs that the last process left unfinished. Called before any run starts."""
@@ -52,7 +53,7 @@ class AbandonedRuns:
 
     async def end(self) -> None:
         """End the runs whose gateway is gone. Raises Unavailable."""
-        for user, run in await end_abandoned(self._store, self._now(), self._cluster):
+        for user, run in await end_abandoned(self._store, self._now(), self._cluster, self._given_up):
             log.warning("run %s was interrupted: its gateway is gone", run.id)
             self._publish(user, run)
 
@@ -68,13 +69,26 @@ async def recover(store: Store, now: int, cluster: ClusterLink | None = None) ->
     return ended
 
 
-async def end_abandoned(store: Store, now: int, cluster: ClusterLink | None = None) -> list[tuple[str, Run]]:
-    """End the runs whose gateway is gone; those that another gateway ends at the same time are left to it. Returns (user, run) of
-    each. Raises Unavailable."""
-    cluster = cluster or alone()
+async def end_abandoned(
+    store: Store, now: int, cluster: ClusterLink | None = None, given_up: set[str] | None = None
+) -> list[tuple[str, Run]]:
+    """End the runs whose gateway is gone; those that another gateway ends at the same time are left to it. `given_up`: those of which this
+    failed before; it gets those of which it fails now. Returns (user, run) of each. Raises Unavailable."""
+    cluster, given_up = cluster or alone(), set() if given_up is None else given_up
     ended = []
     for run in await store.runs.abandoned(cluster.gateway):
-        if (taken := await _end(store, run, now, cluster)) is not None:
+        if run in given_up:
+            continue
+        try:
+            taken = await _end(store, run, now, cluster)
+        except Problem:
+            raise
+        except Exception:
+            # What was stored of one cannot be read: that must not keep this gateway from starting, nor the others from being ended.
+            log.exception("run %s could not be ended", run)
+            given_up.add(run)
+            continue
+        if taken is not None:
             ended.append(taken)
     return ended
 
