@@ -174,6 +174,29 @@ async def test_a_temporary_chat_is_answered_at_any_gateway_and_never_in_the_data
     assert (await one.get(address)).status_code == 404
 
 
+async def test_a_file_for_a_temporary_chat_may_come_to_any_gateway(pair: Pair):
+    one, two = await pair.clients("temporary-files")
+    made = (await one.post("/api/conversations", json={"temporary": True})).json()
+    file = (await two.post("/api/blobs?name=notes.txt&temporary=true", content=b"The word is heron")).json()
+    run, part = uuid.uuid4().hex, {"type": "file", "blob": file["hash"], "name": "notes.txt"}
+    message = {"id": uuid.uuid4().hex, "content": [part]}
+    begun = await two.post(
+        f"/api/conversations/{made['id']}/runs", json={"verb": "send", "run": run, "message": message}
+    )
+    assert begun.status_code < 300, begun.text
+    for client in (one, two):
+        read = await client.get(f"/api/blobs/{file['hash']}")
+        assert (read.text, read.headers["content-type"]) == ("The word is heron", "text/plain; charset=utf-8")
+    picture = (await one.post("/api/blobs?name=other.txt&temporary=true", content=b"Another one")).json()
+    assert (await two.get(f"/api/blobs/{picture['hash']}/inspection")).json()["code"] == ""
+    strangers = await pair.clients("stranger-to-files")
+    assert [(await client.get(f"/api/blobs/{file['hash']}")).status_code for client in strangers] == [
+        404,
+        404,
+    ]
+    assert (await two.get(f"/api/blobs/{'0' * 64}")).status_code == 404
+
+
 async def test_an_upload_in_pieces_goes_on_at_another_gateway(pair: Pair):
     one, two = await pair.clients("upload")
     begun = (await one.post("/api/uploads", json={"name": "a.txt", "mime": "text/plain", "size": 10})).json()

@@ -17,6 +17,7 @@ from duologue.gateway.auth.guessing import GuessGuard
 from duologue.gateway.auth.rate_limit import Guess
 from duologue.gateway.cluster.cache_refresh import CacheRefresh
 from duologue.gateway.cluster.call_forwarding import CallForwarding
+from duologue.gateway.cluster.files_elsewhere import FilesElsewhere
 from duologue.gateway.cluster.forwarding import Forwarding, HopReader, Neighbours
 from duologue.gateway.cluster.held_things import mark_of
 from duologue.gateway.cluster.membership import Membership
@@ -85,6 +86,7 @@ class Sharing:
             self.templates.setting.use(stores.durable.server_settings)
             self.templates.setting.on_stored = partial(self._caches.changed, "chat_templates")
         service.uploads.mark = gateway.clips.mark = self.mark
+        service.blobs.elsewhere = FilesElsewhere(self.neighbours)
         for pool in gateway.pools():
             pool.mark_tickets(self.mark)
             kind: Literal["models", "voice"] = "models" if pool is gateway.pool else "voice"

@@ -3,73 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
+import anyio
 import httpx
 import pytest
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
-from starlette.routing import Route
+from starlette.types import Message
+from tests.support.passing_gateways import ONE, THREE, TWO, BreaksOff, Gateway
 
-from duologue.gateway.cluster.forwarding import Forwarding, HopReader, Neighbours
 from duologue.values.cluster.gateway_entry import GatewayEntry
 
 pytestmark = pytest.mark.anyio
-ONE, TWO = "1" * 32, "2" * 32
-SECRET = b"s" * 32
-
-
-class Gateway:
-    """A gateway that answers with its name and what it heard; what it `has` is found here alone."""
-
-    def __init__(self, id: str, has: tuple[str, ...] = ()) -> None:
-        self.id, self.has = id, has
-        self.neighbours = Neighbours()
-        self.neighbours.gateway, self.neighbours.secret = id, SECRET
-        self.seen: list[Request] = []
-        self.lists: dict[str, Any] | None = None
-        everything = Route("/{path:path}", self._answer, methods=["GET", "POST", "PATCH", "DELETE"])
-        self.forwarding = Forwarding(Starlette(routes=[everything]), self.neighbours)
-        self.app = HopReader(self.forwarding, self.neighbours)
-
-    async def _answer(self, request: Request) -> Response:
-        self.seen.append(request)
-        if self.has and request.url.path not in self.has:
-            return PlainTextResponse("unknown", 404)
-        if self.lists is not None:
-            return JSONResponse(self.lists)
-        body = (await request.body()).decode()
-        return PlainTextResponse(f"{self.id[0]} {body}", headers={"x-own": "yes"})
-
-    def reaches(self, *others: Gateway, owners: dict[str, str] | None = None) -> None:
-        entries = [
-            GatewayEntry(other.id, "", f"http://{other.id[0]}", "", 7, 0, 0) for other in (self, *others)
-        ]
-        self.neighbours.living = lambda: entries
-
-        async def owner(name: str) -> str | None:
-            return (owners or {}).get(name)
-
-        self.neighbours.owner = owner
-        mounts: dict[str, Any] = {
-            f"http://{other.id[0]}": httpx.ASGITransport(app=other.app) for other in others
-        }
-        self.forwarding._client = httpx.AsyncClient(mounts=mounts, transport=httpx.MockTransport(refused))
-
-    def client(self) -> httpx.AsyncClient:
-        transport = httpx.ASGITransport(app=self.app, client=("198.51.100.7", 1))
-        return httpx.AsyncClient(transport=transport, base_url="http://example.org")
-
-
-def refused(request: httpx.Request) -> httpx.Response:
-    raise httpx.ConnectError("nobody listens")
 
 
 @pytest.fixture
 def pair() -> tuple[Gateway, Gateway]:
     one, two = Gateway(ONE), Gateway(TWO)
-    one.reaches(two, owners={"conversation:far": TWO, "conversation:lost": "3" * 32})
+    one.reaches(two, owners={"conversation:far": TWO, "conversation:lost": THREE})
     two.reaches(one)
     return one, two
 
@@ -120,7 +71,7 @@ async def test_a_request_is_passed_on_once_even_where_both_believe_the_other_has
 
 async def test_an_owner_that_cannot_be_reached_is_told_with_when_to_try_again(pair):
     one, _ = pair
-    three = GatewayEntry("3" * 32, "", "http://3", "", 7, 0, 0)
+    three = GatewayEntry(THREE, "", "http://3", "", 7, 0, 0)
     one.neighbours.living = lambda: [three]
     async with one.client() as client:
         answer = await client.get(f"/api/queue/q_{'3' * 8}_1")
@@ -137,6 +88,50 @@ async def test_a_run_that_is_not_known_here_is_asked_of_the_others_with_the_same
     assert (unknown.status_code, unknown.text) == (404, "unknown")
 
 
+async def spoken(gateway: Gateway, method: str, path: str, *heard: Message) -> list[Message]:
+    """What a gateway says to a request of which it hears this; an error at its end is not told."""
+    said: list[Message] = []
+    left = iter(heard)
+
+    async def receive() -> Message:
+        if (message := next(left, None)) is None:
+            await anyio.sleep_forever()
+        assert message is not None
+        return message
+
+    async def send(message: Message) -> None:
+        said.append(message)
+
+    fields = {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "query_string": b"",
+        "client": ("198.51.100.7", 1),
+    }
+    with pytest.raises(OSError, match="broke off") if method == "GET" else nullcontext():
+        await gateway.app({**fields, "headers": [(b"content-length", b"5")], "state": {}}, receive, send)
+    return said
+
+
+@pytest.mark.parametrize("path", ["/api/conversations/far", "/api/runs/r/events"])
+async def test_an_answer_that_breaks_off_is_neither_finished_nor_begun_again(path):
+    one, two, three = Gateway(ONE, has=("/none",)), Gateway(TWO), Gateway(THREE, has=("/none",))
+    one.reaches(two, three, owners={"conversation:far": TWO})
+    breaks = httpx.MockTransport(lambda request: httpx.Response(200, stream=BreaksOff()))
+    one.neighbours._client = httpx.AsyncClient(transport=breaks)
+    said = await spoken(one, "GET", path, {"type": "http.request", "body": b"hello", "more_body": False})
+    assert [message["type"] for message in said] == ["http.response.start", "http.response.body"]
+    assert (said[0]["status"], said[1]["body"], said[1]["more_body"]) == (200, b"half", True)
+
+
+async def test_a_client_that_leaves_while_it_sends_is_not_blamed_on_the_other_gateway(pair, caplog):
+    one, _ = pair
+    said = await spoken(one, "PATCH", f"/api/uploads/{TWO[:12]}", {"type": "http.disconnect"})
+    assert said == []
+    assert not [record for record in caplog.records if record.name.startswith("duologue")]
+
+
 def listing(gateway: Gateway, *questions: str) -> None:
     """The open questions of the user that this gateway knows, by the number of their time."""
     gateway.lists = {"approvals": [{"id": id, "created": int(id[1:])} for id in questions]}
@@ -146,7 +141,7 @@ async def test_a_list_of_which_each_gateway_has_a_part_is_gathered_from_all_that
     one, two = pair
     listing(one, "q1", "q4")
     listing(two, "q1", "q2")
-    three = GatewayEntry("3" * 32, "", "http://3", "", 7, 0, 0)
+    three = GatewayEntry(THREE, "", "http://3", "", 7, 0, 0)
     known = one.neighbours.living()
     one.neighbours.living = lambda: [*known, three]
     async with one.client() as client:

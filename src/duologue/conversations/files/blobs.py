@@ -11,7 +11,7 @@ from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 
@@ -43,6 +43,18 @@ MEASURABLE = 128 * 2**20
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 
+class FoundFile(NamedTuple):
+    """A file of a temporary chat that another gateway has."""
+
+    name: str
+    mime: str
+    pieces: AsyncIterator[bytes]
+
+
+Elsewhere = Callable[[str], AbstractAsyncContextManager[FoundFile | None]]
+"""Looks for the file of a hash at the other gateways, for the user of this task."""
+
+
 class Blobs:
     """`limit`: bytes of one file; `now` gives milliseconds since 1970; with `folder` None all files are in memory.
 
@@ -70,6 +82,8 @@ class Blobs:
         self._uploading: Counter[str] = Counter()
         self._removing: dict[str, anyio.Event] = {}
         self._refused: OrderedDict[str, tuple[int, str]] = OrderedDict()
+        self.elsewhere: Elsewhere | None = None
+        """Where other gateways have temporary chats of their own."""
 
     @classmethod
     def in_memory(cls, rows: BlobRows, *, limit: int, now: Callable[[], int]) -> Blobs:
@@ -146,6 +160,18 @@ class Blobs:
                 return await rows.get(user, hash)
             except NotFound:
                 continue
+        return await self._from_elsewhere(user, hash)
+
+    async def _from_elsewhere(self, user: str, hash: str) -> Blob:
+        """A file of a temporary chat that came to another gateway, kept here too from now on. Raises NotFound, and what `keep` raises."""
+        if self.elsewhere is not None:
+            async with self.elsewhere(hash) as found:
+                if found is not None:
+                    kept = await self.keep(
+                        user, found.pieces, name=found.name, mime=found.mime, temporary=True
+                    )
+                    if kept.hash == hash:
+                        return kept
         raise _not_found()
 
     async def available(self, user: str, hash: str, *, temporary: bool) -> Blob:

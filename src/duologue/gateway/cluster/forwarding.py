@@ -19,6 +19,7 @@ import anyio.abc
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from duologue.errors import Problem, TooLarge
+from duologue.gateway.cluster.files_elsewhere import note_request
 from duologue.gateway.cluster.gathered_lists import gathered
 from duologue.gateway.cluster.held_things import (
     HeldThing,
@@ -69,6 +70,7 @@ class Neighbours:
         self.living: Callable[[], Sequence[GatewayEntry]] = tuple
         self.owner: OwnerOf | None = None
         self.has_temporary: Callable[[str], bool] = lambda conversation: False
+        self._client: httpx.AsyncClient | None = None
 
     @property
     def others(self) -> list[GatewayEntry]:
@@ -106,6 +108,20 @@ class Neighbours:
         id = str(scope.get("state", {}).get("request_id", "")).encode()
         return [*kept, (HEADER, hop), (b"x-request-id", id)]
 
+    def http(self) -> httpx.AsyncClient:
+        """What asks them."""
+        if self._client is None:
+            import httpx
+
+            self._client = httpx.AsyncClient(
+                timeout=httpx.Timeout(SILENT_S, connect=CONNECT_S, write=WRITE_S, pool=CONNECT_S),
+                limits=httpx.Limits(max_connections=MOST_CONNECTIONS, max_keepalive_connections=8),
+                verify=ssl.create_default_context(),
+                trust_env=False,
+                follow_redirects=False,
+            )
+        return self._client
+
 
 class HopReader:
     """Puts the client's own address into requests that another gateway passes on."""
@@ -130,9 +146,9 @@ class Forwarding:
 
     def __init__(self, app: ASGIApp, neighbours: Neighbours) -> None:
         self._app, self._neighbours = app, neighbours
-        self._client: httpx.AsyncClient | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        note_request(scope)
         thing = self._thing(scope)
         if thing is None:
             await self._app(scope, receive, send)
@@ -171,6 +187,8 @@ class Forwarding:
             try:
                 await self._exchange(entry, scope, _replayed(body, receive), other)
             except Problem:
+                if other.has_passed:
+                    raise _broken_off() from None
                 continue  # the others may know it
             if not other.held:
                 return
@@ -199,7 +217,7 @@ class Forwarding:
         address = entry.address.rstrip("/") + target_of(scope)
         try:
             with anyio.fail_after(PART_S):
-                answer = await self._http().get(address, headers=headers)
+                answer = await self._neighbours.http().get(address, headers=headers)
         except (httpx.HTTPError, OSError) as error:
             log.warning("the gateway at %s does not answer: %s", entry.address, type(error).__name__)
             return
@@ -218,9 +236,7 @@ class Forwarding:
             await self._exchange(entry, scope, receive, counted)
         except Problem as problem:
             if begun:
-                raise OSError(
-                    "the other gateway broke off"
-                ) from None  # as a server reports a disconnected client
+                raise _broken_off() from None
             await refuse(scope, receive, send, problem)
 
     async def _exchange(self, entry: GatewayEntry, scope: Scope, receive: Receive, send: Send) -> None:
@@ -229,20 +245,23 @@ class Forwarding:
 
         if not entry.address:
             raise owner_unreachable()
-        request = self._http().build_request(
+        request = self._neighbours.http().build_request(
             scope["method"],
             entry.address.rstrip("/") + target_of(scope),
             headers=self._headers(scope),
             content=_body(receive) if _has_body(scope) else None,
         )
         try:
-            answer = await self._http().send(request, stream=True)
+            answer = await self._neighbours.http().send(request, stream=True)
+        except _ClientLeft:
+            return
         except (httpx.HTTPError, OSError) as error:
             log.warning("the gateway at %s does not answer: %s", entry.address, type(error).__name__)
             raise owner_unreachable() from None
         try:
             await _answer(answer, receive, send)
-        except httpx.HTTPError:
+        except httpx.HTTPError as error:
+            log.warning("the gateway at %s broke off: %s", entry.address, type(error).__name__)
             raise owner_unreachable() from None
         finally:
             with anyio.CancelScope(shield=True):
@@ -252,19 +271,6 @@ class Forwarding:
         # Every server answers to this name, whatever its own is.
         return [*self._neighbours.headers(scope), (b"host", b"localhost")]
 
-    def _http(self) -> httpx.AsyncClient:
-        if self._client is None:
-            import httpx
-
-            self._client = httpx.AsyncClient(
-                timeout=httpx.Timeout(SILENT_S, connect=CONNECT_S, write=WRITE_S, pool=CONNECT_S),
-                limits=httpx.Limits(max_connections=MOST_CONNECTIONS, max_keepalive_connections=8),
-                verify=ssl.create_default_context(),
-                trust_env=False,
-                follow_redirects=False,
-            )
-        return self._client
-
 
 class _Probe:
     """A `send` that keeps an answer with one of these statuses, and passes any other on."""
@@ -272,11 +278,14 @@ class _Probe:
     def __init__(self, send: Send, missing: Sequence[int]) -> None:
         self._send, self._missing = send, missing
         self.held: list[Message] = []
+        self.has_passed = False
+        """Whether something was passed on."""
 
     async def __call__(self, message: Message) -> None:
         if self.held or (message["type"] == "http.response.start" and message["status"] in self._missing):
             self.held.append(message)
         else:
+            self.has_passed = True
             await self._send(message)
 
 
@@ -305,7 +314,8 @@ class _Answer:
 
 
 async def _answer(answer: httpx.Response, receive: Receive, send: Send) -> None:
-    """Send an answer on as it comes; what is left of it is dropped when the client leaves."""
+    """Send an answer on as it comes; what is left of it is dropped when the client leaves. Raises what reading and sending raise."""
+    broken: Exception | None = None
     headers = [
         (name.lower(), value) for name, value in answer.headers.raw if name.lower() not in ANSWERED_HERE
     ]
@@ -317,18 +327,33 @@ async def _answer(answer: httpx.Response, receive: Receive, send: Send) -> None:
             tasks.cancel_scope.cancel()
 
         tasks.start_soon(watch)
-        await send({"type": "http.response.start", "status": answer.status_code, "headers": headers})
-        async for piece in answer.aiter_raw():
-            await send({"type": "http.response.body", "body": piece, "more_body": True})
-        await send({"type": "http.response.body", "body": b""})
+        try:
+            await send({"type": "http.response.start", "status": answer.status_code, "headers": headers})
+            async for piece in answer.aiter_raw():
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
+        except Exception as error:  # noqa: BLE001
+            # Raised outside of the task group, which would wrap it.
+            broken = error
         tasks.cancel_scope.cancel()
+    if broken is not None:
+        raise broken
+
+
+class _ClientLeft(OSError):
+    """The client left while it sent its body."""
+
+
+def _broken_off() -> OSError:
+    """An answer that has begun cannot be finished; told as a server tells that its client has left."""
+    return OSError("the other gateway broke off")
 
 
 async def _body(receive: Receive) -> AsyncIterator[bytes]:
     while True:
         message = await receive()
         if message["type"] != "http.request":
-            raise OSError("the client left")
+            raise _ClientLeft
         if piece := message.get("body", b""):
             yield piece
         if not message.get("more_body"):
@@ -343,7 +368,7 @@ async def _whole_body(receive: Receive) -> bytes | None:
             body += piece
             if len(body) > MOST_BODY:
                 raise TooLarge(f"The body of this request may have up to {MOST_BODY:,} bytes.")
-    except OSError:
+    except _ClientLeft:
         return None
     return bytes(body)
 
