@@ -76,6 +76,7 @@ export const REMEDIES_OF: Readonly<Record<string, readonly Remedy[]>> = {
   connection_lost: LATER,
   count_timeout: LATER,
   files_busy: LATER,
+  gateway_unreachable: LATER,
   internal_error: LATER,
   load_running: LATER,
   model_loading: LATER,
@@ -112,6 +113,7 @@ export const REMEDIES_OF: Readonly<Record<string, readonly Remedy[]>> = {
   worker_restarted: LATER,
 
   // The message itself, or the chat.
+  gateway_gone: ["new-chat", "edit"],
   id_taken: CHANGE,
   invalid_request: CHANGE,
   message_gone: CHANGE,
