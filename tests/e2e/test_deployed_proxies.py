@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,36 @@ def test_two_gateways_behind_it_are_one_and_either_may_go(
             assert statuses == [200] * 9
 
 
+@pytest.mark.parametrize("name", INSTALLED)
+def test_where_no_gateway_takes_work_each_still_says_why_and_shows_its_page(
+    name: str, tmp_path: Path, serve: Callable[..., Server]
+) -> None:
+    """As on a first day, when there is no model yet, or while all of them drain: an admin must get in to change it."""
+    gateways = [
+        serve("--engine", "scripted", "--proxy", "127.0.0.1", DUOLOGUE_KEY=KEY).ready() for _ in range(2)
+    ]
+    headers = {"Authorization": f"Bearer {KEY}"}
+    for gateway in gateways:
+        httpx.post(f"{gateway.url}/api/admin/drain", headers=headers, trust_env=False).raise_for_status()
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    with (
+        running(PROXIES[name](tmp_path, port, [gateway.port for gateway in gateways])),
+        httpx.Client(base_url=url, headers=headers, timeout=LONG, trust_env=False) as http,
+    ):
+        gateways[0].until(lambda: is_served(url))
+        if name == "caddy":
+            for gateway in gateways:
+                gateway.until(partial(is_known_to_be_unready, gateway))
+        for _ in range(6):
+            assert http.get("/ready").json()["status"] == "draining"
+            assert http.get("/").status_code == 200
+            sent = http.post("/v1/chat/completions", json={"messages": [{"role": "user", "content": "Hi"}]})
+            assert (sent.status_code, sent.json()["error"]["code"]) == (503, "server_draining")
+            assert http.post("/api/session", json={"key": KEY}).status_code == 200
+        assert http.delete("/api/admin/drain").status_code < 300
+
+
 @pytest.mark.parametrize(
     "name", [INSTALLED[0], pytest.param(*INSTALLED[1].values, marks=[*INSTALLED[1].marks, pytest.mark.long])]
 )
@@ -97,6 +128,20 @@ def answers(url: str) -> bool:
         return httpx.get(f"{url}/ready", timeout=LONG, trust_env=False).status_code == 200
     except httpx.TransportError:
         return False
+
+
+def is_served(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/health", timeout=LONG, trust_env=False).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def is_known_to_be_unready(gateway: Server) -> bool:
+    """Whether somebody has asked if it is ready, and was told that it is not."""
+    headers = {"Authorization": f"Bearer {KEY}"}
+    lines = httpx.get(f"{gateway.url}/metrics", headers=headers, trust_env=False).text.splitlines()
+    return any("GET /ready" in line and '"503"' in line for line in lines)
 
 
 def busy(gateway: Server) -> int:

@@ -15,7 +15,6 @@ from urllib.parse import unquote
 
 from starlette.types import Scope
 
-from duologue.conversations.files.blobs import FoundFile
 from duologue.gateway.cluster.held_things import owner_unreachable
 from duologue.gateway.cluster.hop import HEADER
 from duologue.gateway.middleware.headers import header_values
@@ -23,6 +22,7 @@ from duologue.gateway.middleware.headers import header_values
 if TYPE_CHECKING:
     import httpx
 
+    from duologue.conversations.files.blobs import FoundFile
     from duologue.gateway.cluster.forwarding import Neighbours
 
 log = logging.getLogger(__name__)
@@ -49,6 +49,8 @@ class FilesElsewhere:
     async def __call__(self, hash: str) -> AsyncIterator[FoundFile | None]:
         """The file of this hash, if another gateway has it for the user of this task."""
         import httpx
+
+        from duologue.conversations.files.blobs import FoundFile
 
         scope = asking.get()
         others = () if scope is None else [entry for entry in self._neighbours.others if entry.address]
