@@ -32,8 +32,9 @@ log = logging.getLogger(__name__)
 OPENING_SECONDS = 10.0
 """Seconds for the first message."""
 OPENING_BYTES = 64 * 1024
-FRAME_BYTES = 32 * 1024 * 1024
-"""Bytes of a frame of a worker; what is larger comes in fragments."""
+FRAME_BYTES = 2 * 1024 * 1024
+"""Bytes of a frame of a worker, which sends at most half of that; what is larger comes in fragments. Reading a hostile one of 32 MB held up the
+server for two seconds."""
 WRONG, REFUSED = 1002, 4403
 """Close codes: what came is no message of this protocol; the message before says why the worker is not let in."""
 Message = TypeVar("Message", Join, JoinBulk)
