@@ -7,6 +7,8 @@ import pytest
 from tests.gateway.machines.join_server import NAME, REQUEST, JoinServer, events_of, granted
 from tests.support.joined_stand_in import JoinedStandIn
 
+from duologue.gateway.machines.joined_transport import JoinedTransport
+from duologue.gateway.workers.connection import LeaseInbox, WorkerConnection
 from duologue.values.events import Done, TextDelta
 from duologue.wire import worker_protocol
 
@@ -55,3 +57,22 @@ async def test_nothing_begins_on_a_worker_out_of_reach_and_waiting_requests_get_
                 await worker.dial(tasks)
                 await granted(lease)
         tasks.cancel_scope.cancel()
+
+
+def test_an_engine_is_not_blamed_for_a_connection_that_is_broken():
+    """With a lease longer than the limit of a silent engine its replies ended before the worker could come back."""
+    now = 0.0
+    transport = JoinedTransport(NAME, 1000.0, lambda: now)
+    connection = WorkerConnection(transport, lambda report: None, stall_limit=10.0, clock=lambda: now)
+    stream = connection.begin(0, 0, REQUEST, LeaseInbox(), "r1", lambda closed: None)
+    for _ in range(100):
+        now += 1.0
+        assert not connection._engine_hangs()
+    assert not stream.ended
+    transport._broken_at = None
+    now += 9.0
+    connection._engine_hangs()
+    assert not stream.ended
+    now += 2.0
+    connection._engine_hangs()
+    assert stream.ended

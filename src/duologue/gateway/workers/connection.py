@@ -244,6 +244,10 @@ class WorkerConnection:
 
     def _engine_hangs(self) -> bool:
         """Whether the engine has stood still for so long that the process must be replaced. Before that its replies are cancelled."""
+        if not self._transport.reachable:
+            # How long that may last is the transport's to say, and what it writes meanwhile comes later.
+            self._last_step = self._clock()
+            return False
         streams = [(stream, work) for stream in self._streams.values() if (work := stream.work()) is not None]
         works = [work for _, work in streams]
         verdict = judge_engine(works, self._last_step, self._clock(), self._stall_limit)

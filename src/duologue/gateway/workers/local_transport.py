@@ -47,6 +47,10 @@ class LocalTransport:
         self._pong: Awaitable[float] | None = None
         self._heartbeat = Heartbeat()
 
+    @property
+    def reachable(self) -> bool:
+        return True
+
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[Channels]:
         try:

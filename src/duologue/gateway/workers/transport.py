@@ -31,6 +31,10 @@ class WorkerTransport(Protocol):
     def peer(self) -> str:
         """Where the worker is, for the log."""
 
+    @property
+    def reachable(self) -> bool:
+        """Whether anything can arrive now. A connection to another machine may break and come back."""
+
     def opened(self) -> AbstractAsyncContextManager[Channels]:
         """Both channels, closed when the context is left. Raises OSError if the worker cannot be reached."""
 
