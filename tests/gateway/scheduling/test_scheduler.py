@@ -251,6 +251,19 @@ def test_whoever_waits_for_a_model_that_another_worker_has_waits_on():
     assert queue.worker_ready("v", "m", 1, 3.0) == [Granted("b", "v", (0,))]
 
 
+def test_whoever_waits_for_a_model_is_refused_when_its_worker_comes_back_with_another_one():
+    """As a worker does that has the model of a server, or of another machine, and no name of its own for it. They once waited for ever."""
+    queue = up()
+    queue.worker_starting("v", "other", 0.0)
+    for ticket, model in (("a", "m"), ("b", "m"), ("c", "other")):
+        queue.request(ticket, model, 1.0)
+    queue.worker_starting("w", "m", 2.0)
+    refused, granted = queue.worker_ready("w", "other", 1, 3.0)
+    assert isinstance(refused, Refused)
+    assert (refused.ticket, refused.code) == ("b", "model_unloaded")
+    assert granted == Granted("c", "w", (0,))
+
+
 def test_when_the_only_other_worker_has_failed_its_reason_is_told():
     queue = up()
     queue.worker_failed("v", "m", "The file is broken.", 0.0)

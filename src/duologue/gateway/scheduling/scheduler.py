@@ -107,7 +107,11 @@ class Scheduler:
         used_elsewhere(free, range(slots), elsewhere, at)
         ready = WorkerSlots(model, "ready", free, since=at, expected=max(1, slots), elsewhere=elsewhere)
         self._workers.put(name, ready)
-        return self._dispatch(model, at)
+        refused: list[Command] = []
+        if before is not None and before.model != model:
+            # Another model than before: what its server has now, or its machine.
+            refused = self._refused_by_unloading(before.model, "")
+        return refused + self._dispatch(model, at)
 
     def worker_failed(self, name: str, model: str, detail: str, at: float) -> list[Command]:
         """The worker cannot serve. Requests for a model that no other worker serves are refused."""
