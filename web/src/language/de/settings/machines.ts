@@ -14,7 +14,7 @@ export const machines: MachinesWords = {
   version: (version) => `Version ${version}`,
   placed: (place) => `platziert als ${place}`,
   remove: "Ein Rechner, der gegangen ist, steht noch eine Stunde hier und kann jederzeit wieder beitreten. Dauerhaft ausgeschlossen wird er, indem sein Schlüssel widerrufen wird.",
-  drainHere: "„Auslaufen lassen“ hält nur diesen Server davon ab, einem Worker neue Anfragen zu geben. Für die anderen Server gilt es erst, wenn es auch dort gewählt wird.",
+  drainEverywhere: "„Auslaufen lassen“ gilt für alle Server: Keiner gibt dem Worker neue Anfragen, bis er auf einem von ihnen fortgesetzt oder neu gestartet wird.",
   toKeys: "Schlüssel verwalten",
 
   add: "Rechner hinzufügen",

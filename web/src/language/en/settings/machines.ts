@@ -2,7 +2,7 @@ import { localised } from "../../language.svelte";
 
 const english = {
   title: "Other machines",
-  none: "No machine has joined yet. The workers of one that joins answer requests beside those of this server.",
+  none: "No machine has joined yet. The workers of a machine that joins answer requests too.",
   memory: (free: string, total: string) => `${free} of ${total} free`,
   free: (free: string) => `${free} of memory free`,
   processor: "Processor",
@@ -14,7 +14,7 @@ const english = {
   version: (version: string) => `version ${version}`,
   placed: (place: string) => `placed as ${place}`,
   remove: "A machine that has left is listed for an hour, and may join again at any time. To keep one out, revoke its key.",
-  drainHere: "Drain keeps only this server from giving a worker new requests. The other servers go on until it is drained there too.",
+  drainEverywhere: "Drain stops new requests to a worker from all servers, until it is resumed or restarted at any of them.",
   toKeys: "Manage keys",
 
   add: "Add a machine",
@@ -26,20 +26,20 @@ const english = {
   commandFor: (machine: string) => `Command for ${machine}`,
   run: "Run this on the machine. The key in it is shown only this once.",
   where: "Add --model FILE for a model of that machine, or --serve NAME for one of this server’s.",
-  loopback: "This page’s address is reachable from this machine alone. Put the server’s own address in its place.",
+  loopback: "This page’s address can only be reached from this machine. Replace it by the server’s address on the network.",
   joinOff: "Joining is off. Set machines.join: true in the settings of this server, and restart it.",
 
   gateways: "Servers",
-  gatewaysDetail: "They share one database: each of them answers any request.",
+  gatewaysDetail: "They share one database, and each of them can answer any request.",
   alive: "Running",
   lost: "Lost",
   thisOne: "this server",
   started: (moment: string) => `started ${moment}`,
   running: (count: number, written: string) => (count === 1 ? "1 running reply" : `${written} running replies`),
-  heard: (ago: string) => `heard ${ago} ago`,
-  lostDetail: "It was not heard in time. The replies that it was writing have ended, and can be continued. It leaves this list after an hour.",
+  heard: (ago: string) => `last heard ${ago} ago`,
+  lostDetail: "It gave no sign of life in time. The replies that it was writing have ended and can be continued. It leaves this list after an hour.",
   noAddress: "Without an address",
-  noAddressDetail: "Its setting cluster.address is empty, so the other servers cannot pass requests on to it.",
+  noAddressDetail: "Its setting cluster.address is empty, so the other servers cannot forward requests to it.",
 
   cluster: (address: string) => `Ray cluster at ${address}`,
   node: "Node",

@@ -14,7 +14,7 @@ export const machines: MachinesWords = {
   version: (version) => `versión ${version}`,
   placed: (place) => `colocado como ${place}`,
   remove: "Un equipo que se fue sigue en la lista una hora y puede volver a unirse cuando quiera. Para que no vuelva, revoca su clave.",
-  drainHere: "Vaciar solo impide que este servidor dé nuevas solicitudes a un proceso. Los demás siguen hasta que se vacíe también en ellos.",
+  drainEverywhere: "Vaciar un proceso detiene las solicitudes nuevas de todos los servidores, hasta que se reanude o se reinicie desde cualquiera de ellos.",
   toKeys: "Gestionar claves",
 
   add: "Añadir un equipo",

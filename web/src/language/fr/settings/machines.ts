@@ -14,7 +14,7 @@ export const machines: MachinesWords = {
   version: (version) => `version ${version}`,
   placed: (place) => `placé comme ${place}`,
   remove: "Une machine partie reste une heure dans la liste et peut revenir à tout moment. Pour l’exclure, révoquez sa clé.",
-  drainHere: "Vider empêche seulement ce serveur de donner de nouvelles requêtes à un worker. Les autres continuent tant qu’il n’y est pas vidé aussi.",
+  drainEverywhere: "Vider un worker arrête les nouvelles requêtes de tous les serveurs, jusqu’à ce qu’il soit repris ou redémarré depuis l’un d’eux.",
   toKeys: "Gérer les clés",
 
   add: "Ajouter une machine",
