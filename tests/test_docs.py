@@ -163,7 +163,7 @@ def code_said_by(node: ast.AST) -> ast.expr | None:
     if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "code":
         return node.value
     if isinstance(node, ast.Call) and node.args:
-        place = {"Failed": 0, "standing.failed": 0, "Refused": 1}.get(ast.unparse(node.func))
+        place = {"Failed": 0, "standing.failed": 0, "Refuse": 0, "Refused": 1}.get(ast.unparse(node.func))
         return None if place is None else node.args[place]
     return None
 
