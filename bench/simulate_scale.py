@@ -74,7 +74,7 @@ def check(costs: Costs, seconds: float, clients: int) -> list[str]:
     said = Simulation(2, models, users, timed=timed).closed(clients, seconds)
     true = asyncio.run(closed_loop(clients, seconds, users, models))
     rate = said.replies / said.seconds
-    nobody_waits = demand(2, clients, 1, said.cost, costs, users, models)
+    unqueued = demand(2, clients, 1, said.cost, costs, users, models)
     chunks = rate * users.tokens_mean
     parts = {
         "requests": rate * (costs.request + 2 * said.cost),
@@ -92,7 +92,7 @@ def check(costs: Costs, seconds: float, clients: int) -> list[str]:
         off("wait, 95 %, s", said.wait(0.95), true.wait(0.95)),
         off("the gateway, cores", sum(parts.values()), true.cores),
         "",
-        f"({nobody_waits.replies:.1f} replies/s if nobody waited; computed cores: "
+        f"({unqueued.replies:.1f} replies/s without waits; computed cores: "
         + ", ".join(f"{name} {part:.3f}" for name, part in parts.items())
         + ")",
     ]
