@@ -23,7 +23,7 @@ class Connection(Protocol):
 
 
 class LinkedSocket:
-    """One task may `send`, and another one has to `receive` all the time: so it is noticed that a connection broke. A third one serves the
+    """One task may `send`, and another one has to `receive` all the time, so that a broken connection is noticed. A third one serves the
     connections, one at a time."""
 
     def __init__(self, link: FrameLink | None = None) -> None:
@@ -67,7 +67,7 @@ class LinkedSocket:
                 return payload
 
     async def serve(self, connection: Connection, peer_received: int) -> None:
-        """Use this connection until it breaks, another one comes, or the link is closed; whoever opened it closes it then.
+        """Use this connection until it breaks, another one comes, or the link is closed; its opener closes it then.
         `peer_received`: what the peer's opening message says. The link is closed, and says why in `broken`, when the two sides cannot go on."""
         if self._closed:
             return
@@ -126,7 +126,7 @@ class LinkedSocket:
             written.set()
 
     def _drop(self) -> None:
-        """Use the current connection no more."""
+        """Stop using the current connection."""
         self._connection = None
         serving, self._serving = self._serving, None
         for scope in (serving, self._receiving):

@@ -56,7 +56,7 @@ def add(
         str,
         typer.Option(
             metavar="user|admin|worker",
-            help="What the key may do; with that of a worker, workers on other machines join, and nothing else.",
+            help="The role of the user; a key with the role worker only lets workers on other machines join.",
         ),
     ] = "user",
     label: Annotated[
@@ -126,7 +126,7 @@ def reset(
     config: Config = None,
     data: Data = None,
 ) -> None:
-    """Give a key a new value. Its id, label and limits stay; the old value, and the logins of its user, end within a second."""
+    """Give a key a new value. Its id, label and limits stay; the old value, and the logins made with it, end within a second."""
     settings = settings_of(config, data)
     own, end = has_own_key(settings), _end(expires)
 

@@ -134,7 +134,7 @@ NoSupervise = Annotated[
     bool,
     typer.Option(
         "--no-supervise",
-        help="Do not start the gateway again when it falls: systemd or a container does.",
+        help="Do not restart the gateway when it crashes: systemd or a container does.",
     ),
 ]
 

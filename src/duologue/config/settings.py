@@ -361,7 +361,7 @@ class Settings(EngineSettings):
     )
     supervise: bool = Field(
         default=True,
-        description="Start the gateway again when it falls; false where systemd or a container does.",
+        description="Restart the gateway when it crashes; false if systemd or a container does.",
     )
     ui: Ui = Ui()
     aliases: dict[str, str] = Field(
@@ -387,7 +387,7 @@ class Settings(EngineSettings):
     )
     pool: Literal["local", "ray"] = Field(
         default="local",
-        description="Who places the workers: this server, on its own machine, or `ray`, over a Ray cluster.",
+        description="What places the workers: this server, on its own machine (`local`), or `ray`, on a Ray cluster.",
     )
     ray: RaySettings = RaySettings()
     machines: MachineSettings = MachineSettings()

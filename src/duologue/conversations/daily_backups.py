@@ -105,7 +105,7 @@ class DailyBackups:
     def _tell_where_none_are_made(self) -> None:
         if self._database.is_postgresql and self._settings.keep and self._settings.model_fields_set:
             log.warning(
-                "backups.* is set, but no daily backups are made of PostgreSQL. Run `duologue backup` or pg_dump from a timer of one machine."
+                "backups.* is set, but no daily backups are made of PostgreSQL. Run `duologue backup` or pg_dump regularly on one machine."
             )
 
     @property

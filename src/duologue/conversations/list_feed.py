@@ -21,7 +21,7 @@ USERS = 1000
 """Users whose events are kept. Beyond it the least recently active user without a reader is dropped."""
 
 SHARES = 1024
-"""Gateways number their events beside each other, in steps of this: the numbers stay below 2^53 for two centuries."""
+"""Each gateway numbers its events in steps of this, with a remainder of its own. The numbers stay below 2^53 for two centuries."""
 
 
 class Feed:
@@ -37,11 +37,11 @@ class Feed:
     ) -> None:
         self._numbers = _numbers(start, cluster)
         self._complete_after = self._numbers.last
+        """The number when a user was last dropped: a new log knows of nothing before it."""
         self._notices = cluster.notices if cluster is not None else None
         if self._notices is not None:
             self._notices.on(ListNews, lambda news: self._deliver(news.user, news.event))
             self._notices.when_blind(self._reset)
-        """The number when a user was last dropped: a new log knows of nothing before it."""
         self._remembered = remembered
         self._users = users
         self._logs: OrderedDict[str, EventLog[ListEvent]] = OrderedDict()

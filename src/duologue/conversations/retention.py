@@ -53,7 +53,7 @@ class Retention:
         self._uploads = uploads
         self._responses_ms = responses_ms
         self.turns: WorkTurns = EVERY_TURN
-        """Who does the rounds over what several gateways share."""
+        """The gateway's turns for periodic work on what several gateways share."""
         self._sleep = sleep
 
     async def run(self) -> None:

@@ -39,7 +39,7 @@ class Accounts:
         self.audit = AuditLog(settings.audit, wall_clock)
 
     def authentication(self, page: StaticPage, settings: Settings) -> Middleware:
-        """The middleware that checks who asks. Open to everyone are the files of the page, and the certificate to trust."""
+        """The middleware that checks the key or login. Open to everyone are the files of the page, and the certificate to trust."""
         return Middleware(
             middleware.Authentication,
             self.keys,

@@ -24,7 +24,7 @@ from duologue.gateway.machines.place_environment import join_address
 from duologue.gateway.machines.ray_places import RayPlaces
 
 MISSING = (
-    "The setting pool is ray, and Ray is not installed. Install it with `pip install 'duologue[ray]'`, or set pool to local "
+    "The setting pool is ray, but Ray is not installed. Install it with `pip install 'duologue[ray]'`, or set pool to local "
     "(DUOLOGUE_POOL=local)."
 )
 

@@ -1,6 +1,6 @@
-"""Puts together what several gateways of one database share besides runs: limits, work that is done once, and requests that are passed on.
+"""Puts together what several gateways of one database share besides runs: limits, work that is done once, and forwarded requests.
 
-Made by `app`; `begin` is called once the database is open and this gateway is one of them. On a database in a file it does nothing.
+Made by `app`; `begin` is called once the database is open and this gateway has joined the others. With SQLite it does nothing.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Sharing:
         self._membership = membership
         self.can_share = settings.database_url is not None
         self.mark = mark_of(membership.id) if self.can_share else ""
-        """How the ids begin of what is in the memory of this gateway."""
+        """The beginning of ids of things that are in this gateway's memory."""
         self.neighbours = Neighbours()
         self.calls = CallForwarding(self.neighbours)
         self._caches: CacheRefresh | None = None
@@ -120,7 +120,7 @@ class Sharing:
 
 
 def share_guesses(guessing: GuessGuard, notices: Notices) -> None:
-    """Count wrong keys at all gateways together: whoever guesses has no more tries than at one."""
+    """Count wrong keys at all gateways together, so that guessing gets no more tries than at one."""
 
     def tell(guess: Guess) -> None:
         notices.post(WrongKey(guess.group, guess.key.hex(), guess.prefix.hex()))

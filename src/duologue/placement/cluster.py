@@ -30,7 +30,7 @@ class ProcessEnd(NamedTuple):
 
 
 class OutOfReach(Exception):
-    """What keeps the worker does not answer: its node or its actor is lost, or the network was for a moment. Says why."""
+    """The actor that keeps the worker does not answer: the actor or its node is lost, or the network failed for a moment. Says why."""
 
 
 class ClusterWorker(Protocol):
@@ -47,7 +47,7 @@ class ClusterWorker(Protocol):
 
 
 class Cluster(Protocol):
-    """The machines, and who runs on them."""
+    """The machines of a cluster, and the workers on them."""
 
     async def connect(self) -> Connected:
         """Connect, or start a cluster on this machine. Raises ClusterProblem."""

@@ -256,7 +256,7 @@ class _RayWorker:
         import ray
         from ray.util.placement_group import remove_placement_group
 
-        # An actor that waits for room answers nobody.
+        # An actor that waits for room does not answer.
         with anyio.move_on_after(REMOVING), suppress(ray.exceptions.RayError):
             if self._has_arrived:
                 await self._actor.stop.remote()

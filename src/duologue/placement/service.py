@@ -107,7 +107,7 @@ class PlacementService:
             held.following.cancel()
             with anyio.CancelScope(shield=True):
                 await held.worker.remove()
-        # A place that nobody knows is gone as well.
+        # An unknown place counts as gone.
         self._unsaid.pop(f"ended {name}", None)
         self._say(f"place {name}", PlaceNews(name, "gone"))
 

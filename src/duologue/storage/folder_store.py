@@ -24,7 +24,7 @@ T = TypeVar("T")
 INCOMING = "incoming"
 PRIVATE_FOLDER = 0o700
 LISTED = 1000
-"""Entries of a listing that are looked at in one go."""
+"""Entries of a listing that are processed in one go."""
 
 
 class FolderStorage(FileStorage):

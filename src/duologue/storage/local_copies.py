@@ -111,7 +111,7 @@ def _removed(path: Path) -> None:
 
 
 def _trimmed(folder: Path, most: int, before: float) -> None:
-    """Also what a server left that was killed while it fetched a copy."""
+    """Also unfinished copies of a server that was killed."""
     found = _listed(folder)
     left = sum(size for _, size, _ in found)
     for at, size, path in sorted(found):

@@ -1,6 +1,6 @@
 """Users' files in S3-compatible object storage, through obstore. `opening.py` makes it.
 
-Owns the client: its addresses, its patience, how large files go up in parts and come down in ranges. Nothing else imports the library.
+Owns the client: its addresses and time limits, uploads in parts and downloads in ranges. Nothing else imports the library.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from obstore.store import S3Config, S3Store
 
 RANGE = 4 * 2**20
-"""Bytes of one request while a file is read: whoever reads slowly holds no more than that, and no connection."""
+"""Bytes of one request while a file is read: a slow reader holds no more than that, and no connection."""
 PART = 8 * 2**20
 PARTS_AT_A_TIME = 3
 """Of one upload; each is in memory."""
@@ -181,7 +181,7 @@ def _client(settings: S3Settings) -> S3Store:
         from obstore.store import S3Store
     except ImportError as error:
         raise StartFailed(
-            "Files in object storage (storage.s3) need one more package. Install it: pip install 'duologue[s3]'."
+            "Files in object storage (storage.s3) need another package. Install it: pip install 'duologue[s3]'."
         ) from error
     config: S3Config = {
         "region": settings.region,

@@ -26,7 +26,7 @@ def test_each_worker_has_a_row_with_its_machine():
 
 
 def test_the_note_says_what_an_operator_looks_for():
-    assert note(WORKER | {"lease_left": 12.4}) == "out of reach, given up in 12 s"
+    assert note(WORKER | {"lease_left": 12.4}) == "unreachable, given up in 12 s"
     assert note(WORKER | {"reach": "gone", "detail": "its key was revoked"}) == "gone: its key was revoked"
     assert note(WORKER | {"draining": True}) == "draining"
 

@@ -92,7 +92,7 @@ async def test_a_worker_with_files_of_another_machine_takes_no_further_ones_and_
     pool.status.joined = True
     pool.spec = LoadSpec("w", "llama", "m")
     service = AdapterService(pool, folder, folder.parent, changed)
-    with pytest.raises(Unsupported, match="files of its own"):
+    with pytest.raises(Unsupported, match="has its own files"):
         await service.load(pool.cards()[0], {"one": 1.0})
     await service.load(pool.cards()[0], {"two": 0.5})
     assert service.scales(pool.cards()[0]) == {"two": 0.5}

@@ -71,7 +71,7 @@ async def test_nothing_is_restored_while_a_gateway_runs(tmp_path: Path, url: str
             refuse_while_serving(url),
             restore_from_file(url, file, place(tmp_path, "aside"), lambda: 0),
         ):
-            with pytest.raises(StartFailed, match=r"running \(http://10\.0\.0\.2:8006\)\. Stop all of them"):
+            with pytest.raises(StartFailed, match=r"running \(http://10\.0\.0\.2:8006\)\. Stop all gateways"):
                 await refused
         assert await titles(database) == ["former"]
         await GatewayRows(database).leave("one")

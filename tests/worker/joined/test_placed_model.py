@@ -70,7 +70,7 @@ def test_a_model_that_is_not_offered_fails_where_it_is_loaded(
     spec = placed(server)
     other = structs.replace(spec, load_spec=structs.replace(spec.load_spec, model="other"))
     assert with_own_files(other, tmp_path) is other
-    assert "offers no model" in caplog.text
+    assert "does not offer a model" in caplog.text
 
 
 def test_a_file_that_another_worker_of_the_node_downloads_is_waited_for(

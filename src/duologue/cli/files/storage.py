@@ -30,7 +30,8 @@ def _group() -> None:
 @storage.command("copy")
 def copy(
     back: Annotated[
-        bool, typer.Option("--back", help="From the storage of the settings into the data folder.")
+        bool,
+        typer.Option("--back", help="Copy from the storage of the settings into the data folder instead."),
     ] = False,
     config: Config = None,
     data: Data = None,
@@ -42,7 +43,7 @@ def copy(
     settings = load(config, os.environ, {"data": data})
     if settings.storage.folder is None and not settings.storage.s3.bucket:
         raise StartFailed(
-            "The settings keep files in the data folder. Set storage.folder or storage.s3 first, as the gateways will have it."
+            "The settings keep files in the data folder. Set storage.folder or storage.s3 first, to what the gateways will use."
         )
     try:
         copied, there = anyio.run(_copy_all, settings, back)

@@ -58,8 +58,8 @@ class JoinFlags(Struct, frozen=True):
 
 
 def join(flags: JoinFlags, environ: Mapping[str, str], asides: TextIO) -> int:
-    """Join with the workers of this machine, and keep them joined until a signal. Gives the exit code. Raises StartFailed and other
-    Problems for what a person has to mend."""
+    """Join with the workers of this machine, and keep them joined until a signal. Returns the exit code. Raises StartFailed and other
+    Problems for what a person has to fix."""
     told = {name: value for name, value in environ.items() if name.startswith(PREFIX)}
     others = {name: value for name, value in environ.items() if name not in told}
     address = parse_gateway(flags.url, insecure_http=flags.insecure_http)
@@ -103,7 +103,7 @@ def _tracing(settings: TracingSettings) -> TraceSettings | None:
 
 
 async def keep(processes: Sequence[JoinedProcess]) -> int:
-    """Keep the workers running until a signal, until admins have removed all of them, or until one is not let in. Gives the exit code."""
+    """Keep the workers running until a signal, until admins have removed all of them, or until one is refused. Returns the exit code."""
     left, code = len(processes), 0
 
     async def keep_one(process: JoinedProcess, scope: anyio.CancelScope) -> None:
@@ -111,7 +111,7 @@ async def keep(processes: Sequence[JoinedProcess]) -> int:
         ended = await process.keep()
         left -= 1
         if ended == NOT_LET_IN:
-            # They share the key and the gateway: none of the others would be let in either.
+            # They share the key and the gateway, so the others would be refused too.
             code = 1
         if code or not left:
             scope.cancel()
@@ -126,7 +126,7 @@ async def keep(processes: Sequence[JoinedProcess]) -> int:
 
 async def _until_signal(signals: AsyncIterator[signal.Signals], scope: anyio.CancelScope) -> None:
     async for number in signals:
-        log.info("%s: the workers finish what runs, and stop", signal.Signals(number).name)
+        log.info("%s: the workers finish what they are doing, then stop", signal.Signals(number).name)
         scope.cancel()
         return
 
@@ -167,7 +167,7 @@ def _specs(
 
 
 def _check_early(address: GatewayAddress, fingerprints: tuple[str, ...]) -> None:
-    """A wrong fingerprint is told before a model is loaded. A gateway that cannot be reached yet is dialled later."""
+    """Reports a wrong fingerprint before a model is loaded. A gateway that cannot be reached yet is tried again later."""
     try:
         anyio.run(trust_for, address, fingerprints)
     except (OSError, TimeoutError) as error:
@@ -181,7 +181,7 @@ def _flags_of(served: FetchedModel) -> dict[str, object]:
 
 
 def as_offered(spec: LoadSpec, served: FetchedModel, data: Path) -> LoadSpec:
-    """A load spec of this machine with the name, the preset and the options of the offer; flags of this machine come first. Writes the
+    """A load spec of this machine with the name, the preset and the options of the offer; flags of this machine take precedence. Writes the
     chat template that the gateway's admin chose."""
     offer = served.offer
     own = {name: value for name, value in spec.options.items() if value is not None}
@@ -211,7 +211,7 @@ def _has_offered_adapters(spec: LoadSpec, models: Path) -> bool:
 
 
 def _named(spec: LoadSpec, name: str, number: int) -> LoadSpec:
-    """The spec under the name that a person gave its worker."""
+    """The spec with the name that a person gave its worker."""
     return msgspec.structs.replace(spec, worker=copy_name(name, number)) if name else spec
 
 

@@ -46,9 +46,12 @@ Fingerprints = Annotated[
     ),
 ]
 ServedName = Annotated[
-    Text, typer.Option(metavar="NAME", help="A model of the server: its file is downloaded from there once.")
+    Text,
+    typer.Option(
+        metavar="NAME", help="Serve this model of the server; its files are downloaded from there once."
+    ),
 ]
-Voice = Annotated[bool, typer.Option("--voice", help="Serve the voice of this machine, and no model.")]
+Voice = Annotated[bool, typer.Option("--voice", help="Serve the voice of this machine instead of a model.")]
 Name = Annotated[Text, typer.Option(metavar="NAME", help="The worker's name on its machine (worker_0).")]
 Machine = Annotated[Text, typer.Option(metavar="NAME", help="The machine's name (its host name).")]
 Projector = Annotated[
@@ -57,7 +60,7 @@ Projector = Annotated[
 Upstream = Annotated[
     Text, typer.Option(metavar="URL", help="Serve the models of this OpenAI-compatible server instead.")
 ]
-Engine = Annotated[Text, typer.Option(metavar="NAME", help="The engine, as of `duologue serve`.")]
+Engine = Annotated[Text, typer.Option(metavar="NAME", help="The engine, as for `duologue serve`.")]
 InsecureHttp = Annotated[
     bool, typer.Option("--insecure-http", help="Allow plain HTTP to a server on another machine.")
 ]
@@ -90,7 +93,7 @@ def worker(
 ) -> None:
     """Join a server on another machine with a model of this one.
 
-    The workers that the settings of this machine describe are started here and dial out: no port is opened. They stay joined over broken connections until this command is stopped; what runs then may end first.
+    Starts the workers that the settings of this machine describe. They connect to the server, so this machine opens no port, and reconnect when a connection breaks. When this command is stopped, running replies may finish first.
     """
     from duologue.cli.joining.join_command import JoinFlags
     from duologue.cli.joining.join_command import join as run

@@ -47,10 +47,10 @@ class JoinedProcess:
         self._crashes = CrashLoop(spec.load_spec.model or spec.load_spec.worker)
         self._retry_s = spec.retry_s
         self.pid = 0
-        """Of the process that runs; 0 before the first."""
+        """Of the running process; 0 before the first one."""
 
     async def keep(self) -> int:
-        """Keep it running until cancelled; it may finish its work then. Gives the exit code with which it said that it is not to be started
+        """Keep it running until cancelled; it may finish its work then. Returns the exit code by which it says that it must not be started
         again: NOT_LET_IN or DISMISSED."""
         while True:
             self._crashes.started()
@@ -127,7 +127,7 @@ class JoinedProcess:
         return {"DUOLOGUE_WORKER_TRACING": msgspec.json.encode(settings).decode()}
 
     async def _watch(self, process: Process, read_end: int) -> None:
-        """Return once the process has ended; hear meanwhile that it is ready."""
+        """Return once the process has ended; note meanwhile when it becomes ready."""
 
         async def listen() -> None:
             while True:

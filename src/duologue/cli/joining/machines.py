@@ -34,7 +34,7 @@ def machines(server: voice.Address = None, config: Config = None) -> None:
         for device in machine["devices"]:
             print(f"{machine['machine']}: {device_line(device)}")
     if not told["join"]:
-        typer.echo("Workers on other machines may not join: machines.join is off.", err=True)
+        typer.echo("Workers on other machines cannot join: machines.join is off.", err=True)
 
 
 def rows(told: dict[str, Any]) -> list[tuple[str, ...]]:
@@ -53,9 +53,9 @@ def rows(told: dict[str, Any]) -> list[tuple[str, ...]]:
 
 
 def note(worker: dict[str, Any]) -> str:
-    """What else is to say about a worker."""
+    """What else there is to say about a worker."""
     if worker["lease_left"] is not None:
-        return f"out of reach, given up in {worker['lease_left']:.0f} s"
+        return f"unreachable, given up in {worker['lease_left']:.0f} s"
     if worker["reach"] == "gone":
         return f"gone: {worker['detail']}"
     return "draining" if worker["draining"] else str(worker["detail"]) or "-"

@@ -11,7 +11,7 @@ from duologue.config.section import Section
 class ClusterSettings(Section):
     address: HttpUrl = Field(
         default="",
-        description="The address at which the other gateways of the same database reach this one, with its base_path; empty: they do not.",
+        description="The address at which the other gateways of the same database reach this one, with its base_path; empty: they cannot.",
     )
     lease_s: Seconds = Field(
         default=6,

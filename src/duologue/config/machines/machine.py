@@ -17,14 +17,15 @@ class MachineSettings(Section):
     )
     lease_s: Seconds = Field(
         default=20,
-        description="Seconds that a joined worker may be out of reach before its replies end and its place is given up.",
+        description="Seconds that a joined worker may be out of reach before its replies end and its name is released.",
     )
     workers: Annotated[int, Field(ge=1, le=10_000)] = Field(
-        default=64, description="Workers on other machines that may have joined at a time."
+        default=64,
+        description="Maximum number of workers on other machines that are joined at the same time.",
     )
     address: HttpUrl = Field(
         default="",
-        description="The address at which workers reach this server, where it is not the one they were given.",
+        description="The address at which workers reach this server, if it differs from the one they were given.",
     )
 
 
@@ -34,7 +35,8 @@ class RaySettings(Section):
         description="The Ray cluster that places workers, such as 10.0.0.5:6379; empty: a local one, which the server starts.",
     )
     token_file: UserPath | None = Field(
-        default=None, description="A file that contains the token of that cluster; empty: Ray's own search."
+        default=None,
+        description="A file that contains the token of that cluster; empty: where Ray itself looks.",
     )
     lost_s: Seconds = Field(
         default=5,
@@ -42,5 +44,5 @@ class RaySettings(Section):
     )
     card_gb: Annotated[float, Field(ge=0, allow_inf_nan=False)] = Field(
         default=0,
-        description="Gigabytes of each graphics card of the cluster, by which models share cards or take several; 0: a whole card for each.",
+        description="Memory of each graphics card of the cluster, in gigabytes, so that models can share cards or take several; 0: each gets a whole card.",
     )

@@ -19,7 +19,7 @@ class S3Settings(Section):
         default="", description="The address of an S3-compatible server; empty: that of Amazon."
     )
     region: str = Field(default="us-east-1", description="The bucket's region.")
-    prefix: str = Field(default="", description="What the names of all objects begin with.")
+    prefix: str = Field(default="", description="The prefix of the names of all objects.")
     access_key: str = Field(default="", description="The access key; empty: the environment's credentials.")
     secret_key: SecretStr | None = Field(default=None, description="The secret key.")
     secret_key_file: UserPath | None = Field(default=None, description="A file that contains the secret key.")

@@ -16,7 +16,7 @@ class UpstreamSettings(Section):
     )
     replicas: tuple[HttpUrl, ...] = Field(
         default=(),
-        description="Further servers with the same model and key; `slots` counts for each, and a conversation stays with one while that is well.",
+        description="Further servers with the same model and key; `slots` counts for each, and a conversation stays with one while that is healthy.",
     )
     key: SecretStr | None = Field(default=None, description="The API key for that server.")
     model: str = Field(default="", description="The model to use there; empty: the first one it lists.")

@@ -19,14 +19,14 @@ class LifecycleSettings(Section):
     )
     engine_stall_s: Seconds = Field(
         default=300,
-        description="Seconds an engine may give no step while it writes replies, until they end and its worker is replaced.",
+        description="Seconds an engine may make no progress on its replies before they end and its worker is replaced.",
     )
     scale_wait_s: Seconds = Field(
         default=15,
         description="Expected wait in the queue, in seconds, from which on a model gets another worker (`models.<name>.workers`).",
     )
     scale_idle_s: Seconds = Field(
-        default=300, description="Seconds a worker must have been dispensable before it is removed again."
+        default=300, description="Seconds a worker must not have been needed before it is removed again."
     )
 
 

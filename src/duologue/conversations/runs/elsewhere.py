@@ -1,7 +1,7 @@
 """Runs that another gateway of the same database writes: followed, stopped, steered and answered from here.
 
-Used by `service.py`. What is told to the owner is stored first or told again until it has happened, because a notice may get lost. What
-is read is what the owner has stored; it saves more often while it is told that somebody reads.
+Used by `service.py`. Commands to the owner are stored first or repeated until they have taken effect, because a notice may get lost. Readers
+read what the owner has stored; it saves more often while it knows of a reader.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from duologue.store.stores import Stores
 
 LOOK_S = 1.0
-"""Seconds after which a reader looks again without a notice, and a stop is told again."""
+"""Seconds after which a reader looks again without a notice, and a stop is repeated."""
 WATCH_AGAIN_S = 3.0
 """Seconds after which an owner is told again that somebody follows its run."""
 LEASES = 2.0
@@ -84,7 +84,7 @@ class RunsElsewhere:
                 if run.outcome is not None:
                     return run
         raise Unavailable(
-            "The server that writes this reply does not answer. Stop the reply again in a moment.",
+            "The server that writes this reply does not answer. Try to stop the reply again in a moment.",
             code="gateway_silent",
         )
 
@@ -117,7 +117,7 @@ class RunsElsewhere:
 
 
 class _Followed(Notifier):
-    """Wakes those who follow one run here."""
+    """Wakes the readers of one run here."""
 
     def __init__(self) -> None:
         super().__init__()

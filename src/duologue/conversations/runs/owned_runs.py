@@ -1,6 +1,6 @@
 """What other gateways tell this one about the runs that it writes.
 
-Used by `service.py`. A notice may get lost, so after a time without notices everything that is stored is looked at again.
+Used by `service.py`. A notice may get lost, so after a time without notices everything stored is read again.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class OwnedRuns:
         self._tasks.start_soon(self._answer, run)
 
     async def _look_for_answers(self, cluster: ClusterLink) -> None:
-        """A run waits for its user for minutes, so an answer of which the notice got lost is looked for again and again."""
+        """A run may wait minutes for its user, so it checks repeatedly for an answer whose notice was lost."""
         while True:
             await cluster.looked.wait()
             for run in tuple(self._runs.values()):

@@ -1,4 +1,4 @@
-"""Recovery: runs that nobody writes any more are ended, with everything that was stored of them.
+"""Recovery: ends abandoned runs, with everything that was stored of them.
 
 Called by `service.py`: before any run starts, and again and again for the runs of other gateways that die. Owns how an interrupted run
 looks.
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 class AbandonedRuns:
-    """Those that nobody writes any more, over the store that several gateways may share. `publish` tells the user of each end."""
+    """The abandoned runs in a store that several gateways may share. `publish` tells the user about each end."""
 
     def __init__(
         self, store: Store, cluster: ClusterLink, now: Callable[[], int], publish: Callable[[str, Run], None]
@@ -43,13 +43,13 @@ class AbandonedRuns:
             self._publish(user, run)
 
     async def end_them(self) -> None:
-        """End the runs of other gateways that die, each time this one has looked who lives. For a task of its own."""
+        """End the runs of dead gateways, each time this one has read the list of gateways. Runs in a task of its own."""
         while self._cluster.shared:
             await self._cluster.looked.wait()
             try:
                 await self.end()
             except Problem as problem:
-                log.warning("runs of other gateways were not looked at: %s", problem.message)
+                log.warning("runs of other gateways could not be checked: %s", problem.message)
 
     async def end(self) -> None:
         """End the runs whose gateway is gone. Raises Unavailable."""

@@ -33,7 +33,7 @@ class NewKeyBody(BaseModel):
     name: str = Field(description="The user's name, 1 to 64 characters.")
     role: Literal["user", "admin", "worker"] = Field(
         default="user",
-        description="The role of a new user; with a key of a `worker`, workers on other machines join, and nothing else can be done.",
+        description="The role of a new user; with a key of the role `worker`, workers on other machines can join, and it opens nothing else.",
     )
     label: str = Field(default="", max_length=200, description="What the key is for, such as laptop.")
     expires: int = Field(

@@ -38,8 +38,8 @@ WORKER = "worker"
 PLACE = "place "
 """How the users of keys begin that open `/join` for a place on a cluster."""
 ONLY_JOINS = (
-    "This is the key of a worker on another machine, with which it joins, and nothing else can be done. For people and programs make a key "
-    "of their own: `duologue key add NAME`."
+    "This key belongs to a worker on another machine and can only be used to join. People and programs need a key of their own: "
+    "`duologue key add NAME`."
 )
 FRESH_SECONDS = 0.9
 LOOK_SECONDS = 0.2

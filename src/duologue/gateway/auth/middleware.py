@@ -45,8 +45,8 @@ LOGIN_PATH = "/api/session"
 SUBPROTOCOL = "duologue"
 KEY_SUBPROTOCOL = "duologue.key."
 JOIN_PREFIX = "/join/"
-"""What only workers on other machines ask for, and all that they may."""
-NEEDS_WORKER_KEY = "Only a worker on another machine joins here, with a key of the role worker. Make one: `duologue key add NAME --role worker`."
+"""What only workers on other machines may request, and nothing else."""
+NEEDS_WORKER_KEY = "Only workers on other machines may join here, with a key of the role worker. Make one: `duologue key add NAME --role worker`."
 HOW_TO_SEND = "Send it as `Authorization: Bearer KEY`, or log in on the page."
 REVOKED = 1008
 """The WebSocket close code for a policy violation."""
@@ -226,7 +226,7 @@ class Authentication:
 
 
 def misplaced(role: str, path: str) -> Forbidden | None:
-    """Why nobody of this role may ask for this path: workers join, and do nothing else; nobody else joins."""
+    """Why this role may not request this path: workers may only join, and only they may."""
     if (role == WORKER) is path.startswith(JOIN_PREFIX):
         return None
     if role == WORKER:

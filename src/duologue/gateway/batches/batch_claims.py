@@ -1,7 +1,7 @@
-"""Which gateway carries out a batch, where several share the database: it has claimed it, and another goes on with it once that one is dead.
+"""Which gateway carries out a batch when several share the database: the one that has claimed it, and another one once that is dead.
 
-Used by `service`. What a gateway stores of a batch is stored in one transaction with the check that it still has it, so one that stood still for too
-long changes nothing any more. A gateway that is alone has every batch, and its results in files.
+Used by `service`. What a gateway stores of a batch is stored in one transaction with a check of the claim, so a gateway that was suspended for too
+long changes nothing. A gateway that is alone has every batch, and its results in files.
 """
 
 from __future__ import annotations
@@ -89,6 +89,6 @@ class _ClaimedRow:
         async with self._database.writing() as connection:
             if not await self._claims.holds(PREFIX + batch.id, within=connection):
                 raise Unavailable(
-                    "Another server of this installation goes on with this batch.", code=TAKEN_OVER
+                    "Another server of this installation has taken over this batch.", code=TAKEN_OVER
                 )
             await self._rows.save(batch, within=connection)

@@ -127,7 +127,7 @@ class BatchService:
             try:
                 await self._look()
             except Problem as problem:
-                log.warning("the batches of other servers were not looked at: %s", problem.message)
+                log.warning("the batches of other servers could not be checked: %s", problem.message)
             self._news.notify()
 
     async def _take(self, batch: StoredBatch) -> bool:

@@ -1,6 +1,6 @@
-"""The results of one batch while it runs, in the database that several gateways share: another one can go on where this one died.
+"""The results of one batch while it runs, in the database that several gateways share, so that another one can continue after this one has died.
 
-As `ResultFiles`, whose folder holds the finished files for the moment in which they become stored files. Used by `batch_run`.
+Like `ResultFiles`, whose folder holds the finished files until they are stored. Used by `batch_run`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class SharedResults(ResultFiles):
             return 0
         if not await self._rows.add(self._batch, self._claim, rows):
             raise Unavailable(
-                "Another server of this installation goes on with this batch.", code="batch_taken_over"
+                "Another server of this installation has taken over this batch.", code="batch_taken_over"
             )
         return sum(len(row.data) for row in rows)
 

@@ -1,6 +1,6 @@
-"""Keeps what a gateway has read of the database into its memory as it is there, when another gateway has changed it.
+"""Keeps a gateway's copies of database rows up to date when another gateway changes them.
 
-Made by `gateway/sharing.py`. A reload is told by a notice, and happens once for all notices that came before it began.
+Made by `gateway/sharing.py`. A notice triggers a reload; one reload serves all notices that came before it began.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from duologue.values.cluster.notices import CacheChanged, CachedRows
 log = logging.getLogger(__name__)
 
 EVERY_S = 30.0
-"""Seconds between two looks without a notice: it gets lost when a gateway dies before it sends it, and a pooler passes none on."""
+"""Seconds between two reloads without a notice. A notice is lost when a gateway dies before it sends it, and a pooler passes none on."""
 RETRY_S = 1.0
 """Seconds until a reload that failed is tried again."""
 
@@ -40,17 +40,17 @@ class CacheRefresh:
         while True:
             with anyio.move_on_after(EVERY_S):
                 await self._stale[rows].wait()
-            # Replaced before the rows are read: what changes from here on is told by the next event.
+            # Replaced before the rows are read, so that a change during the read sets the new event.
             self._stale[rows] = anyio.Event()
             try:
                 await reload()
             except Problem as problem:
-                log.warning("what other gateways changed could not be read (%s): %s", rows, problem.message)
+                log.warning("changes by other gateways could not be read (%s): %s", rows, problem.message)
                 await anyio.sleep(RETRY_S)
                 self._mark(rows)
             except Exception:
                 # One row that cannot be used must not end the gateway.
-                log.exception("what other gateways changed could not be used (%s)", rows)
+                log.exception("changes by other gateways could not be used (%s)", rows)
 
     def _mark_all(self) -> None:
         for stale in self._stale.values():

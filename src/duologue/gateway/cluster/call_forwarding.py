@@ -1,4 +1,4 @@
-"""The socket of a call whose temporary chat another gateway has: that gateway holds the call, and this one passes frames on both ways.
+"""Forwards the socket of a call whose temporary chat is at another gateway. That gateway holds the call; this one passes frames on in both directions.
 
 `VoiceSocket` asks once it has read which conversation the call is in. As with requests (`forwarding`), the client's own key or login goes along and is
 checked again there, and what was passed on once goes no further. Each direction stops reading while its receiver is slow, so memory use stays bounded.
@@ -34,9 +34,9 @@ log = logging.getLogger(__name__)
 
 PATH = "/ws/voice"
 PING_S, PONG_S, CLOSE_S = 15.0, 20.0, 2.0
-"""Seconds between two pings to the owner, to its answer, and to the end of a close."""
+"""Seconds between two pings to the owner, for its answer, and for a close to finish."""
 FRAME_BYTES = 32 * 2**20
-"""The most bytes of a frame of the owner: a picture or a clip."""
+"""Bytes of the largest frame of the owner: a picture or a clip."""
 FRAMES = 16
 """Frames of the owner that wait here for the client."""
 NORMAL, GOING_AWAY = 1000, 1001
@@ -54,8 +54,8 @@ class CallForwarding:
     async def __call__(
         self, socket: WebSocket, conversation: str, first: Sequence[str | bytes]
     ) -> tuple[int, str] | None:
-        """Have a call held by the gateway that has its conversation, until it ends; gives the code and the reason of its close, None where no other
-        gateway has it. `first`: what the client has said already. Raises Problem where the owner is gone, does not answer, or refuses."""
+        """Have a call held by the gateway that has its conversation, until it ends; returns the code and the reason of its close, or None if no other
+        gateway has it. `first`: what the client has sent already. Raises Problem if the owner is gone, does not answer, or refuses."""
         if not self._neighbours.gateway or header_values(socket.scope, HEADER):
             return None
         owner = await self._neighbours.owner_of(HeldThing("claim", TEMPORARY + conversation))
@@ -118,7 +118,7 @@ class CallForwarding:
 async def _relay(
     socket: WebSocket, connection: ClientConnection, first: Sequence[str | bytes]
 ) -> tuple[int, str]:
-    """Pass frames on until either side closes; gives how the owner did. Raises Unavailable where its connection broke."""
+    """Pass frames on until either side closes; returns how the owner closed. Raises Unavailable if its connection broke."""
     from websockets.exceptions import ConnectionClosed
 
     ending: tuple[int, str] = (NORMAL, "")
@@ -162,7 +162,7 @@ async def _relay(
 
 
 def passed_on(code: int, otherwise: int) -> int:
-    """The close code with which a close is passed on: some say only what happened to a connection, and are never sent."""
+    """The code with which a close is passed on. Some codes only report what happened to a connection and may not be sent."""
     return code if code in PASSED_ON or 3000 <= code < 5000 else otherwise
 
 

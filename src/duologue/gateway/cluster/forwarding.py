@@ -1,8 +1,8 @@
-"""Requests about what another gateway has are passed on to it, so that any gateway can be asked anything.
+"""Forwards requests about something that another gateway has, so that clients may use any gateway.
 
-Two middlewares: `HopReader` outside of authentication takes the client's address from a gateway that passes a request on, `Forwarding` inside decides by
-the address what the request is about (`held_things`) and sends it to the owner, streamed both ways. A request that was passed on once is answered where it
-arrives, so loops cannot be. The user's own key or login goes with it and is checked again there: nothing here can speak for a user.
+Two middlewares. `HopReader`, outside of authentication, takes the client's address from the header of a gateway that forwards a request. `Forwarding`, inside, sees from
+the path what the request is about (`held_things`) and sends it to the owner, streamed both ways. A forwarded request is answered where it
+arrives, so there are no loops. It carries the user's own key or login, which the owner checks again: no gateway can act for a user.
 `call_forwarding` does the same for the sockets of calls.
 """
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 CONNECT_S, SILENT_S, WRITE_S = 3.0, 120.0, 60.0
-"""Seconds to reach the owner, that it may send nothing (streams send a comment every 15 s), and that it may take nothing."""
+"""Time limits in seconds: to reach the owner, between two pieces that it sends (streams send a comment every 15 s), and for it to take one."""
 PART_S = 3.0
 """Seconds that a gateway has to give its part of a list."""
 MOST_CONNECTIONS = 200
@@ -62,7 +62,7 @@ class OwnerOf(Protocol):
 
 
 class Neighbours:
-    """What this gateway knows of the others, for forwarding. `join` fills it; until then, and where there are none, nothing is forwarded."""
+    """What forwarding knows of the other gateways. `join` fills it in; before that, and without other gateways, nothing is forwarded."""
 
     def __init__(self) -> None:
         self.gateway = ""
@@ -74,11 +74,11 @@ class Neighbours:
 
     @property
     def others(self) -> list[GatewayEntry]:
-        """The other gateways that are living."""
+        """The other living gateways."""
         return [entry for entry in self.living() if entry.id != self.gateway] if self.gateway else []
 
     async def owner_of(self, thing: HeldThing) -> GatewayEntry | None:
-        """The other gateway that has something; None where this one answers. Raises Problem where its owner is gone."""
+        """The other gateway that has something; None if this one answers. Raises Problem if the owner is gone."""
         others = self.others
         if thing.how == "mark":
             return next((entry for entry in others if mark_of(entry.id) == thing.name), None)
@@ -95,7 +95,7 @@ class Neighbours:
         return found
 
     def headers(self, scope: Scope) -> list[tuple[bytes, bytes]]:
-        """The headers with which another gateway gets this request: the client's own, and who passes it on."""
+        """The headers with which another gateway gets this request: the client's own, and the name of this gateway."""
         client = scope["client"][0] if scope.get("client") else ""
         hop = signed(self.secret, Hop(self.gateway, client), _method(scope), target_of(scope), time.time())
         kept = [
@@ -109,7 +109,7 @@ class Neighbours:
         return [*kept, (HEADER, hop), (b"x-request-id", id)]
 
     def http(self) -> httpx.AsyncClient:
-        """What asks them."""
+        """The client with which this gateway asks them."""
         if self._client is None:
             import httpx
 
@@ -124,7 +124,7 @@ class Neighbours:
 
 
 class HopReader:
-    """Puts the client's own address into requests that another gateway passes on."""
+    """Restores the client's own address in requests that another gateway forwards."""
 
     def __init__(self, app: ASGIApp, neighbours: Neighbours) -> None:
         self._app, self._neighbours = app, neighbours
@@ -142,7 +142,7 @@ class HopReader:
 
 
 class Forwarding:
-    """Passes requests on to the gateway that can answer them."""
+    """Forwards requests to the gateway that can answer them."""
 
     def __init__(self, app: ASGIApp, neighbours: Neighbours) -> None:
         self._app, self._neighbours = app, neighbours
@@ -175,7 +175,7 @@ class Forwarding:
         return held_thing(scope["method"], scope["path"])
 
     async def _ask_around(self, thing: HeldThing, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer here, or where it is known if it is not known here."""
+        """Answer here; if this gateway does not have it, by the gateway that does."""
         if (body := await _whole_body(receive)) is None:
             return  # the client left
         probe = _Probe(send, thing.missing)
@@ -189,7 +189,7 @@ class Forwarding:
             except Problem:
                 if other.has_passed:
                     raise _broken_off() from None
-                continue  # the others may know it
+                continue  # the others may have it
             if not other.held:
                 return
         for message in probe.held:
@@ -240,7 +240,7 @@ class Forwarding:
             await refuse(scope, receive, send, problem)
 
     async def _exchange(self, entry: GatewayEntry, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request to another gateway and its answer, both as they come. Raises Unavailable where it cannot be reached."""
+        """One request to another gateway and its answer, both streamed. Raises Unavailable if it cannot be reached."""
         import httpx
 
         if not entry.address:
@@ -314,7 +314,7 @@ class _Answer:
 
 
 async def _answer(answer: httpx.Response, receive: Receive, send: Send) -> None:
-    """Send an answer on as it comes; what is left of it is dropped when the client leaves. Raises what reading and sending raise."""
+    """Pass an answer on as it comes; the rest is dropped when the client leaves. Raises what reading and sending raise."""
     broken: Exception | None = None
     headers = [
         (name.lower(), value) for name, value in answer.headers.raw if name.lower() not in ANSWERED_HERE

@@ -1,4 +1,4 @@
-"""Lists of which each gateway has a part, put together. Pure; `forwarding` asks the gateways.
+"""Merges lists of which each gateway has a part. Pure; `forwarding` asks the gateways.
 
 A gateway lists what is in its memory and what is in the database, so what is stored is in every part.
 """

@@ -1,7 +1,7 @@
-"""What only one gateway can answer, by the address of a request. Pure; `forwarding` asks for every request where several gateways share a database.
+"""Which requests only one gateway can answer, by their paths. Pure; `forwarding` asks for every request when several gateways share a database.
 
-Four ways to its owner. An id that a gateway makes begins with a mark of that gateway (`mark_of`). What clients name themselves is claimed in the
-database (`store/cluster/claim_rows`): its name, never its contents. What is in the memory of whoever runs it is looked for here first, and then asked of
+There are four ways to find the owner. An id that a gateway makes begins with a mark of that gateway (`mark_of`). What clients name themselves is claimed in the
+database (`store/cluster/claim_rows`): its name, never its contents. Anything else in memory is looked for here first, and then at
 the others one after another. A list of which each gateway has a part is gathered from all. `docs/gateways.md` lists all of it.
 """
 
@@ -87,9 +87,9 @@ def owner_gone() -> Problem:
 
 
 def owner_unreachable() -> Problem:
-    """The owner lives, and cannot be reached."""
+    """The owner is alive but cannot be reached."""
     return Unavailable(
-        "Another server of this installation has this and cannot be reached. Try again in a moment; if it goes on, the admin should check "
+        "Another server of this installation has this and cannot be reached. Try again in a moment; if it keeps happening, an admin should check "
         "cluster.address of each server.",
         code="gateway_unreachable",
         retry_after=5,

@@ -1,7 +1,7 @@
-"""The header of a request that one gateway passes to another: who passes it, when, and for which client. Pure.
+"""The header of a request that one gateway forwards to another: which gateway, when, and for which client. Pure.
 
-It is signed with a secret of the database, so nobody else can say where a request comes from. Who the user is it does not say: the key or the login of the
-original request goes with it, and the owner checks it as any other.
+It is signed with a secret that is kept in the database, so that nobody else can make one. It does not name the user: the request carries the client's key or login,
+which the owner checks like any other.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 HEADER = b"x-duologue-hop"
 VALID_S = 60
-"""How long a header is taken: the clocks of two machines differ a little."""
+"""Seconds for which a header is accepted: the clocks of two machines differ a little."""
 LONGEST = 500
 
 
 class Hop(NamedTuple):
-    """The gateway that passed a request on, and the address of its client."""
+    """The gateway that forwarded a request, and the address of its client."""
 
     gateway: str
     client: str
@@ -30,7 +30,7 @@ def signed(secret: bytes, hop: Hop, method: str, target: str, unix: float) -> by
 
 
 def verified(secret: bytes, value: bytes, method: str, target: str, unix: float) -> Hop | None:
-    """Who passed a request on; None where the header is not from a gateway of this database, or too old."""
+    """Who forwarded a request; None if the header is not from a gateway of this database, or is too old."""
     if not secret or len(value) > LONGEST:
         return None
     text, _, signature = value.decode("latin-1").rpartition(" ")

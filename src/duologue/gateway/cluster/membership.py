@@ -1,4 +1,4 @@
-"""This gateway among those of its database: its row, its lease, and who else is living.
+"""This gateway among those of its database: its row, its lease, and the list of living gateways.
 
 Made in `app.py`; `joined` is entered once the database is open. On SQLite there is one gateway, and no row is written.
 """
@@ -55,11 +55,11 @@ class Membership:
         self.rows: GatewayRows | None = None
         """Those of the database, where several gateways may share it."""
         self.link = alone()
-        """Of this gateway to the others; that of nobody until `joined`."""
+        """The link to the other gateways; one without others until `joined`."""
         self.changed = Notifier()
-        """Wakes its waiters when gateways came or went."""
+        """Wakes its waiters when gateways have come or gone."""
         self._told = Notifier()
-        """Another gateway says that it comes or goes."""
+        """Wakes when another gateway announces that it starts or stops."""
 
     @property
     def instance(self) -> str:
@@ -113,7 +113,7 @@ class Membership:
                     await self._leave(rows)
 
     async def _keep(self, rows: GatewayRows) -> None:
-        """Renew the lease and look who is there, again and again, and when another gateway comes or goes."""
+        """Renew the lease and read the list of gateways, at intervals and whenever another gateway starts or stops."""
         told = self._told.pending()
         while True:
             with anyio.move_on_after(self.lease_s / BEATS):
@@ -154,7 +154,7 @@ class Membership:
             await rows.leave(self.id)
             await self.link.notices.publish(GatewaysChanged())
         except Problem as problem:
-            log.warning("this gateway is still listed: %s", problem.message)
+            log.warning("this gateway could not be removed from the list: %s", problem.message)
 
 
 def _instance(data: Path) -> str:

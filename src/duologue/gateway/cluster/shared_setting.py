@@ -1,7 +1,7 @@
-"""One stored object that any gateway of a database may change, as each of them reads and changes it.
+"""One stored object that any gateway of a database may read and change.
 
-Used by what admins switch while the server runs: modes (`apps`), drains (`life`), chat templates (`tuning`). `gateway/sharing.py` tells the other gateways of
-each change, and has theirs read.
+Holds what admins switch while the server runs: modes (`apps`), drains (`life`), chat templates (`tuning`). `gateway/sharing.py` tells the other gateways about
+each change, and has their changes read here.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class SharedSetting:
         """Called when this gateway has stored a change."""
 
     def use(self, store: SettingStore) -> None:
-        """Keep it there from now on. Nothing is stored before."""
+        """Keep the object in this store from now on. Before, nothing is stored."""
         self._store = store
 
     @property
@@ -45,13 +45,13 @@ class SharedSetting:
             return None
         before = -1
         while before != self._changes:
-            # What was read before a change of this gateway was stored is old.
+            # A change of this gateway was stored during the read, so the result is old.
             before = self._changes
             stored = await self._store.get(self._name)
         return stored
 
     async def change(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any] | None:
-        """Store what `change` makes of what is stored, which another gateway may have changed just now. Returns it; None without a store. Raises Unavailable."""
+        """Apply `change` to the stored object, which another gateway may just have changed, and store the result. Returns it; None without a store. Raises Unavailable."""
         if self._store is None:
             return None
         stored = await self._store.change(self._name, change)

@@ -39,7 +39,7 @@ def choose_way(memory: WorkerMemory, *, stays: bool) -> tuple[Way, str]:
     """How to replace a worker, and why, for the log. `stays`: it must keep its name and its place: a voice, whose seats cannot be at two
     workers, or the worker of a connected server."""
     if stays:
-        return "after", "it is replaced in its own place"
+        return "after", "it is replaced in place"
     if not memory.fits:
-        return "after", "there is no memory for a second one beside it"
-    return "beside", "a second one has room beside it"
+        return "after", "there is not enough memory for a second one beside it"
+    return "beside", "there is room for a second one beside it"

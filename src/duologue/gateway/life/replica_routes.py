@@ -1,4 +1,4 @@
-"""The part of `/api/admin` about the servers of a model that is on several: taking one of them out of service, and back."""
+"""The part of `/api/admin` about a model on several servers: takes one of them out of service and back in."""
 
 from __future__ import annotations
 

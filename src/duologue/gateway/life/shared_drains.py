@@ -1,8 +1,8 @@
 """Joined workers that admins drain, the same at all gateways of a database: a worker serves all of them, so a drain at one would keep nothing from it.
 
-Owns which they are, and drains them in this gateway's pools: those that are here, and those that join later. The routes change it; `gateway/sharing.py`
-has it read again when another gateway has changed it. A drain holds until it is undone or the worker is restarted by an admin. On a database in a file
-nothing is stored, and a drain is that of the one gateway.
+Owns the list, and drains its workers in this gateway's pools, now and when they join later. The routes change it; `gateway/sharing.py`
+has it read again when another gateway has changed it. A drain holds until it is undone or the worker is restarted by an admin. With SQLite,
+where there is one gateway, nothing is stored.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class SharedDrains:
         self._drained: frozenset[str] = frozenset()
 
     async def drain(self, worker: str) -> None:
-        """Nothing new begins on this worker: at any gateway, if it has joined. Raises KeyError, and Unavailable where that cannot be stored."""
+        """Start no new work on this worker; if it is a joined one, at no gateway. Raises KeyError, and Unavailable if this cannot be stored."""
         pool = self._pool_of(worker)
         if pool.workers[worker].joined:
             await self._change(lambda names: [*(name for name in names if name != worker), worker])
@@ -40,7 +40,7 @@ class SharedDrains:
         await self.forget([worker])
 
     async def forget(self, workers: Iterable[str]) -> None:
-        """These are drained no longer, as one that is restarted. Raises Unavailable."""
+        """Drop these from the list, because they restart or the drain was undone. Raises Unavailable."""
         gone = set(workers) & self._drained
         if gone:
             # The caller resumes them at this gateway: during a restart they must stay drained.
@@ -63,7 +63,7 @@ class SharedDrains:
             self._carry_out(frozenset(_names(stored)))
 
     def _carry_out(self, drained: frozenset[str]) -> None:
-        """Drain what is drained now, and let work again what is not any more."""
+        """Drain what is on the list, and resume what is no longer on it."""
         undone, self._drained = self._drained - drained, drained
         for pool in self._pools:
             for name, status in list(pool.workers.items()):

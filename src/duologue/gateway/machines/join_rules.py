@@ -1,4 +1,4 @@
-"""Who may join, and what a worker may say of itself. Pure: `JoinService` asks before it believes anything.
+"""Which workers may join, and what they may claim. Pure: `JoinService` asks before it accepts anything.
 
 A worker of another machine is somebody else's program: it is let in by its key, and what it sends is checked here. Names become parts of
 addresses, log lines and labels, and numbers become memory.
@@ -29,16 +29,16 @@ MOST_REPORTED = 1024 * 1024
 
 
 def refused(join: Join, *, newest: int = PROTOCOL, oldest: int = OLDEST_PROTOCOL) -> Refuse | None:
-    """Why a worker is not let in, by what it says of itself; None if it is."""
+    """Why a worker is refused, by what it says of itself; None if it is let in."""
     for name in (join.machine, join.worker):
         if not NAME.fullmatch(name):
             return Refuse(
                 "join_name",
-                f"The name {name[:64]!r} of a machine or worker is no name: it has 1 to 64 letters, digits, dots, dashes and underscores. "
-                "Choose another one by --machine or --name.",
+                f"{name[:64]!r} is not a valid name for a machine or worker: a name has 1 to 64 letters, digits, dots, dashes and underscores. "
+                "Choose another one with --machine or --name.",
             )
     if not SESSION.fullmatch(join.session) or not ENGINE.fullmatch(join.engine) or not is_name(join.model):
-        return Refuse("join_name", "The session, the engine or the model of this worker has no name.")
+        return Refuse("join_name", "The session, engine or model of this worker has no valid name.")
     if agreed(join.oldest, join.newest, oldest, newest) is not None:
         return None
     older = join.newest < oldest
@@ -80,7 +80,7 @@ def told_devices(join: Join) -> tuple[MachineDevice, ...]:
 
 
 def printable(text: str, most: int) -> str:
-    """A text of a stranger as one line."""
+    """An untrusted text as one line."""
     return "".join(character if character.isprintable() else " " for character in text[:most])
 
 

@@ -41,8 +41,8 @@ from duologue.wire.worker_protocol import LoadSpec
 log = logging.getLogger(__name__)
 
 JOIN_OFF = "Workers on other machines may not join this server. Set machines.join to true (DUOLOGUE_MACHINES__JOIN=true) and restart it."
-NO_VOICE = "This server has no voice: a voice worker cannot join. Set voice.enabled to true, or install the extra voice."
-BUSY = Refuse("busy", "The server cannot let another worker join just now. It may try again.", 5.0)
+NO_VOICE = "A voice worker cannot join, because this server has no voice. Set voice.enabled to true, or install the extra voice."
+BUSY = Refuse("busy", "The server cannot let another worker join right now. It may try again.", 5.0)
 UNKNOWN = Refuse(
     SESSION_UNKNOWN, "The server does not know this session, or has ended it: begin a new one.", 0.0
 )
@@ -80,7 +80,7 @@ class _Act(NamedTuple):
 
 
 class PlacedWorker(Protocol):
-    """Whoever keeps a worker that was placed on a cluster; it is in its pool already."""
+    """The keeper of a worker that was placed on a cluster; it is in its pool already."""
 
     status: WorkerStatus
 
@@ -132,7 +132,7 @@ class JoinService:
         self._clock, self._now = clock, now
         self.table = JoinTable(self._settings.workers)
         self.placed: Callable[[str], PlacedWorker | None] = _no_places
-        """Who keeps the worker of a place on a cluster."""
+        """The keeper of the worker of a place on a cluster."""
         self._sessions: dict[str, JoinSession] = {}
         """By the name of the worker."""
         self._joins: OrderedDict[str, join_rules.Allowance] = OrderedDict()
@@ -157,7 +157,7 @@ class JoinService:
     # ---- letting in
 
     def refusal(self) -> Problem | None:
-        """Why nobody may join at all."""
+        """Why no worker may join at all."""
         return (
             None
             if self._settings.join or self.placed is not _no_places
@@ -179,7 +179,7 @@ class JoinService:
                 # Before it is counted: after a start of this server every worker asks so first.
                 return UNKNOWN
             if self.gateway in join.joined:
-                # Behind a balancer or by a second name; a session of its own would take the place of the one that it has.
+                # It came through a load balancer or by a second name. Another session would replace the one that it has.
                 return Refuse(ALREADY_JOINED, TWICE, self._settings.lease_s)
             if not self._may_join(user):
                 return BUSY
@@ -340,11 +340,11 @@ class JoinService:
     # ---- views
 
     def workers(self) -> Iterator[JoinRow]:
-        """Those that have joined, then those that have gone lately."""
+        """Joined workers, then those that have left recently."""
         return self.table.shown(self._now())
 
     def lease_left(self, name: str) -> float | None:
-        """Seconds that a worker may still be out of reach; None for one that is there, is restarted or has gone."""
+        """Seconds that an unreachable worker has left; None for one that is connected, restarting or gone."""
         session = self._sessions.get(name)
         if session is None or session.transport.reachable or session.transport.ended:
             return None

@@ -36,7 +36,7 @@ FRAME_BYTES = 2 * 1024 * 1024
 """Bytes of a frame of a worker, which sends at most half of that; what is larger comes in fragments. Reading a hostile one of 32 MB held up the
 server for two seconds."""
 WRONG, REFUSED = 1002, 4403
-"""Close codes: what came is no message of this protocol; the message before says why the worker is not let in."""
+"""Close codes: the message was not one of this protocol; the worker is refused, and the message before says why."""
 Message = TypeVar("Message", Join, JoinBulk)
 
 
@@ -88,7 +88,7 @@ def _user(socket: WebSocket) -> User:
 
 
 async def _opening(service: JoinService, socket: WebSocket, kind: type[Message]) -> Message | None:
-    """The first message; None if the socket was refused or said nothing of use, and is closed."""
+    """The first message; None if the socket was refused or sent nothing usable, and is closed."""
     if (problem := service.refusal()) is not None:
         await refuse(socket.scope, socket.receive, socket.send, problem)
         return None

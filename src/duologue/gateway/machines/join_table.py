@@ -1,7 +1,7 @@
 """The workers that have joined: their names, sessions and keys. Pure; `JoinService` keeps one and acts by it.
 
-A name belongs to one worker: `machine/worker`. A session that comes again goes on; a new session of a name whose worker is out of reach,
-with the same key, takes its place; of one that is there, it gets the name with a number.
+A name belongs to one worker: `machine/worker`. A known session continues. A new session with a name that is taken replaces an unreachable worker
+that has the same key; otherwise it gets the name with a number.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class JoinTable:
         self._gone: OrderedDict[str, JoinRow] = OrderedDict()
 
     def shown(self, at: float) -> Iterator[JoinRow]:
-        """Those that have joined, then those that have gone lately, the latest last."""
+        """Joined workers, then those that have left recently, the latest last."""
         yield from self._workers.values()
         yield from (worker for worker in self._gone.values() if at < worker.left + GONE_S)
 
@@ -86,7 +86,7 @@ class JoinTable:
         return None
 
     def admit(self, join: Join, user: str, key: str, at: float, place: str = "") -> Admitted | Refuse:
-        """Let a worker in that `join_rules.refused` has nothing against. `place`: its name, where it was placed on a cluster."""
+        """Let in a worker that `join_rules.refused` does not refuse. `place`: its name, where it was placed on a cluster."""
         if (known := self.find(join.session, user, key)) is not None:
             return Admitted(known, "resumed")
         if join.received:
@@ -101,7 +101,7 @@ class JoinTable:
         if other is None and len(self._workers) >= self._most:
             return Refuse(
                 "too_many_workers",
-                f"{self._most} workers on other machines have joined, and no more may. The setting machines.workers raises the limit.",
+                f"{self._most} workers on other machines have joined, which is the limit. The setting machines.workers raises it.",
                 30.0,
             )
         worker = _row(join, _numbered(name, number), user, key, at)

@@ -40,7 +40,7 @@ TEMPLATE_SECONDS = 60.0
 
 
 class JoinedKeeper:
-    """One name. `over` hears that the worker has gone for good, with the reason."""
+    """One name. `over` is called with the reason when the worker has gone for good."""
 
     def __init__(
         self,
@@ -77,9 +77,9 @@ class JoinedKeeper:
         """The state as the worker last reported it."""
         self._is_unreachable = False
         self._template, self._template_warning = "", ""
-        """The file of the chat template that the process was told of, "" for its own; and why it does not use it."""
+        """The file of the chat template that was sent to the process, "" for its own; and why it does not use it."""
         self._is_told_template = False
-        """Whether the process is being told of another one. It gets no requests meanwhile."""
+        """Whether another one is being sent to the process. It gets no requests meanwhile."""
         self._tasks: anyio.abc.TaskGroup | None = None
         self._restarting: RestartCause | None = None
         self._restarts = False
@@ -137,7 +137,7 @@ class JoinedKeeper:
         await self._ended.wait()
 
     async def _keep(self) -> str:
-        """Run one session after another. Gives why there are no more."""
+        """Run one session after another. Returns why there are no more."""
         why = ""
         while (transport := await self._session()) is not None:
             await self._serve(transport)

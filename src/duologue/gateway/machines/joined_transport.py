@@ -1,4 +1,4 @@
-"""The way to a worker that has joined: two sockets that survive their connections, and the lease that ends them when none comes back.
+"""The transport to a joined worker: two sockets that survive broken connections, and the lease that ends them when no connection comes back.
 
 `join_socket` passes each connection of a session to `serve`; `JoinedKeeper` runs a `WorkerConnection` over it.
 """
@@ -27,7 +27,7 @@ LARGEST = 256 * 1024 * 1024
 
 
 class JoinedTransport:
-    """One session. `on_reach` hears when both sockets are connected, and when one of them is no more."""
+    """One session. `on_reach` is called when both sockets are connected, and when one of them breaks."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class JoinedTransport:
             self._beaten.set()
 
     def hangs(self, *, loading: bool) -> bool:
-        """Never: whether it comes back, the lease decides. A line that is silent is given up, and dialled again by the worker."""
+        """Never: the lease decides whether the worker is lost. A silent connection is closed, and the worker dials again."""
         if self._beaten is None or not self.reachable:
             self._missed = 0
             return False

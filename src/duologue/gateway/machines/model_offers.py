@@ -47,7 +47,7 @@ class _Found(NamedTuple):
     """A model's files by the options that get their paths, and how it is loaded here."""
 
     name: str
-    """Its own, whatever alias it was asked for by."""
+    """The model's own name, whichever alias was requested."""
     files: dict[str, list[Path]]
     task: Task
     options: dict[str, object]
@@ -127,7 +127,7 @@ class ModelOffers:
                 own = catalogue.model_name(path)
                 return _found(own, path, {}, {})._replace(adapters=self._pool.tuning.adapters(own))
         raise ModelNotFound(
-            f"This server offers no model {name[:100]!r} to workers. `duologue models list` shows its models; those of connected servers "
+            f"This server does not offer a model {name[:100]!r} to workers. `duologue models list` shows its models; those of connected servers "
             "have no files here."
         )
 

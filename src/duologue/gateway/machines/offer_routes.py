@@ -13,7 +13,7 @@ from duologue.wire.machines.model_offer import encode_offer
 
 
 def router(service: JoinService, offers: ModelOffers) -> APIRouter:
-    """The routes. The authentication lets nobody ask but workers."""
+    """The routes. The authentication admits only workers."""
     routes = APIRouter(tags=["join"], prefix="/join")
 
     @routes.get("/models/{name:path}", summary="A model and the hashes of its files")

@@ -1,4 +1,4 @@
-"""What the worker of a place is told in its environment: where this gateway is, the key of the place, what to load.
+"""The environment of a placed worker: where this gateway is, the key of the place, what to load.
 
 The variables are those of `worker/joined/join_spec.py`. `RayPlaces` puts them into each order.
 """
@@ -24,7 +24,7 @@ NO_ADDRESS = (
 
 
 def join_address(settings: Settings) -> str:
-    """Where placed workers reach this server. Raises StartFailed where a cluster of several machines cannot know."""
+    """Where placed workers reach this server. Raises StartFailed if there are several machines and no setting says it."""
     if settings.machines.address:
         return settings.machines.address
     host = "127.0.0.1" if settings.host in EVERYWHERE else settings.host

@@ -1,7 +1,7 @@
 """The keys of placed workers: a secret for each place, which opens `/join` for that place and nothing else.
 
 They are not stored and not listed: the gateway makes one when it makes a place and forgets it with the place, so a worker that outlives its
-place is refused. `placed_keeper` issues them; `/join` asks whose a key is before it asks the stored keys.
+place is refused. `placed_keeper` issues them; `/join` looks here before it looks at the stored keys.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class PlaceKeys:
         self._places: dict[bytes, str] = {}
 
     def issue(self, place: str) -> str:
-        """A new key for a place; the one before is worth nothing from now on."""
+        """A new key for a place; the one before is no longer valid."""
         self.revoke(place)
         key = PREFIX + secrets.token_urlsafe(32)
         self._places[_digest(key)] = place

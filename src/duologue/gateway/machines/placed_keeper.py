@@ -78,13 +78,13 @@ class PlacedKeeper(JoinedKeeper):
         """Around every wait in which nothing is served."""
 
     def served_as(self, over: Callable[[str], None]) -> None:
-        """`over` hears that the session which has begun is over, and why."""
+        """`over` is called with the reason when the session that has begun is over."""
         self._session_over = over
 
     # ---- what Ray says
 
     def told(self, news: PlaceNews | Trouble) -> None:
-        """What became of the place."""
+        """News of the place."""
         match news:
             case Trouble():
                 self._say(news.message)
@@ -108,7 +108,7 @@ class PlacedKeeper(JoinedKeeper):
         self._end = news
         for transport in (self._current, self._next):
             if transport is not None:
-                # What runs on it ends now, and not when nobody has been reached for the length of a lease.
+                # What runs on it ends now, not after a lease without a connection.
                 transport.end(_in_words(news))
         self._arrived.notify()
 
@@ -174,7 +174,7 @@ class PlacedKeeper(JoinedKeeper):
             self._crashes.reset()
         if end is not None:
             return 0.0 if self._restarts else self._judge(end)
-        log.warning("worker %s is of no use where it is, and gets another place", self.status.worker)
+        log.warning("worker %s keeps failing where it is, and gets another place", self.status.worker)
         await self._give_up_place()
         return 0.0
 
@@ -198,7 +198,7 @@ class PlacedKeeper(JoinedKeeper):
                 await self._arrived.wait()
 
     def _judge(self, end: PlaceNews) -> float:
-        """What follows from an end that nobody asked for: the seconds without a process."""
+        """After an unexpected end: the seconds to wait without a process."""
         if end.code is None:
             return 0.0  # its node or Ray was lost, which says nothing about the worker
         verdict = self._verdict(end)

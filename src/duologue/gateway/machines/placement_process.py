@@ -43,7 +43,7 @@ MOST_ORDERS = 20_000
 
 
 class PlacementProcess:
-    """`on_news` hears what it says; `on_lost` that it has ended, with the reason: no place of it exists any more. `command`: for tests."""
+    """`on_news` is called with its news; `on_lost` with the reason when it has ended, and with it all its places. `command`: for tests."""
 
     def __init__(
         self,

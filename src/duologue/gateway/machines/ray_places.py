@@ -121,7 +121,7 @@ class RayPlaces:
         return self._keys.place_of(key)
 
     def kept(self, place: str) -> PlacedKeeper | None:
-        """Who takes the worker that joins for a place; None if nobody waits for it."""
+        """The keeper that takes the worker which joins for a place; None if there is none."""
         return self._keepers.get(place) if place in self._taken else None
 
     # ---- what keepers order
@@ -238,6 +238,6 @@ class RayPlaces:
             names = [name for node in drained for name in self.workers_on(node)]
             if names and not self.move(names):
                 log.info(
-                    "%s are moved from nodes that are drained, once the restart that runs has ended",
+                    "%s are moved from drained nodes once the running restart has ended",
                     ", ".join(names),
                 )

@@ -108,7 +108,7 @@ class BackgroundResponses:
         self.mark = ""
         """How the ids of those begin that this gateway writes, where others share its database."""
         self.is_left: Callable[[str], bool] = lambda id: True
-        """Whether nobody writes the response of this id any more that is stored as running, and is not this gateway's."""
+        """Whether the response of this id is abandoned: stored as running, not by this gateway, and by no living one."""
         self._writer, self._storage, self._keep = writer, storage, keep
         self._most, self._clock, self._allowed, self._again = most, clock, allowed, again
         self._tasks: anyio.abc.TaskGroup | None = None
@@ -146,7 +146,7 @@ class BackgroundResponses:
             try:
                 await self._end_left()
             except Problem as problem:
-                log.warning("the responses of other servers were not looked at: %s", problem.message)
+                log.warning("the responses of other servers could not be checked: %s", problem.message)
 
     async def _store_ends(self) -> None:
         """Store the ends that could not be stored when they came, without what was written."""

@@ -103,7 +103,7 @@ class Roster(ABC):
         return self._began(keeper, ahead=ahead)
 
     def admit(self, keeper: Keeper) -> WorkerStatus:
-        """Take in a worker of another machine, with whoever keeps it; the pool is that keeper's listener. It runs until it is removed.
+        """Add a worker on another machine, with its keeper; the pool is that keeper's listener. It runs until it is removed.
 
         Raises Unavailable while the pool does not run, and ValueError for a name that is taken.
         """

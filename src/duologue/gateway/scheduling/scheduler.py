@@ -142,7 +142,7 @@ class Scheduler:
         return self._dispatch(worker.model, at)
 
     def slots_elsewhere(self, name: str, slots: Sequence[int], at: float) -> list[Command]:
-        """Exactly these slots of the worker are at work for other gateways. They are granted to nobody until they are not."""
+        """Exactly these slots of the worker are at work for other gateways. They are not granted until they are free again."""
         numbers = frozenset(slots)
         if (worker := self._workers.find(name)) is None or worker.elsewhere == numbers:
             return []

@@ -1,4 +1,4 @@
-"""Gateways tell each other what each key has had of a model's slots, so that a key which is served at several gets no more than one that is not.
+"""Tells the other gateways how much each key has used of a model's slots, so that a key gets no larger share by using several gateways.
 
 The shell around `FairLine.served_elsewhere`: notices, every second while something is charged. Made by `gateway/sharing.py`, once for each pool.
 """

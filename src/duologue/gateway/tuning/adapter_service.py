@@ -176,8 +176,8 @@ def _check_others(workers: Iterable[WorkerStatus]) -> None:
     for status in workers:
         if status.joined and not status.offered:
             raise Unsupported(
-                f"The worker {status.worker} on another machine has files of its own. Name the adapter in the settings of that machine "
-                "(loras), or start the worker there with --serve and this server's address: then it fetches adapters from here.",
+                f"The worker {status.worker} on another machine has its own files. Name the adapter in the settings of that machine "
+                "(loras), or start the worker there with --serve and this server's address, so that it downloads adapters from here.",
                 param="loras",
             )
         if status.joined and status.state != "ready":

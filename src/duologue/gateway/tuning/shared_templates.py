@@ -42,7 +42,7 @@ class SharedTemplates:
         self._pool, self._folder = pool, folder
         self.setting = SharedSetting("chat_templates")
         self._refused: dict[str, ChosenTemplate] = {}
-        """What a model's worker did not take, by model: it is not asked again each time."""
+        """The choices that a model's workers refused, by model, so that they are not asked again each time."""
         self._used: set[str] = set()
         """The models that use a stored choice here."""
 

@@ -1,4 +1,4 @@
-"""What a pool knows of whoever keeps a worker: `WorkerKeeper` a process on this machine, others workers on other machines."""
+"""What a pool knows of the keeper of a worker: `WorkerKeeper` keeps a process on this machine, others keep workers on other machines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from duologue.values.events import Failed
 from duologue.wire.worker_protocol import LoadSpec
 
 RestartCause = Literal["admin", "rolling", "settings"]
-"""Why a worker that runs is started again: by an admin's hand, in a rolling restart, to load what was changed."""
+"""Why a running worker is restarted: by an admin, in a rolling restart, or to load changed settings."""
 
 RESTART_REASONS: Mapping[RestartCause, str] = {
     "admin": "by an admin",
@@ -33,13 +33,13 @@ class Listener(Protocol):
         """Anything that status pages show has changed."""
 
     def worker_unreachable(self, status: WorkerStatus) -> None:
-        """The connection is broken and may come back: what runs goes on, nothing new begins. `worker_reachable` or `worker_down` follows."""
+        """The connection is broken and may come back: running work continues, nothing new begins. `worker_reachable` or `worker_down` follows."""
 
     def worker_reachable(self, status: WorkerStatus) -> None:
         """The connection is back, and nothing is lost."""
 
     def slots_elsewhere(self, status: WorkerStatus, slots: tuple[int, ...]) -> None:
-        """These slots work for other gateways now, and no others of the worker do."""
+        """Exactly these slots of the worker work for other gateways now."""
 
 
 class Keeper(Protocol):
@@ -50,7 +50,7 @@ class Keeper(Protocol):
     """
 
     load_spec: LoadSpec
-    """What the worker loads; what is changed here counts from its next start on, where the keeper starts it."""
+    """What the worker loads; changes apply from its next start on, if the keeper starts it."""
     status: WorkerStatus
     connection: WorkerConnection | None
     """The connection to the running process; None as soon as the worker is lost."""
@@ -62,7 +62,7 @@ class Keeper(Protocol):
         """Have the process end and start again at once, even if the worker has failed. What it runs ends with `worker_restarted`."""
 
     def remove(self, failure: Failed) -> None:
-        """End the worker and what it runs, with this failure. The listener hears of it no more."""
+        """End the worker and what it runs, with this failure. The listener is not called any more."""
 
     async def wait_ended(self) -> None:
         """Return once `run` has ended."""

@@ -39,14 +39,14 @@ class WorkerTransport(Protocol):
         """Both channels, closed when the context is left. Raises OSError if the worker cannot be reached."""
 
     async def answer(self) -> None:
-        """Ask whether the worker's event loop is alive, and return when it has answered. A wait that was cancelled is gone on with by the
-        next one, without a second question. Raises EOFError once the channels are closed."""
+        """Ask whether the worker's event loop is alive, and return when it has answered. If a wait was cancelled, the next one
+        continues it, without a second question. Raises EOFError once the channels are closed."""
 
     def beaten(self, number: int) -> None:
         """The worker has answered a `Beat`."""
 
     def hangs(self, *, loading: bool) -> bool:
-        """Whether the worker has left so many questions without an answer that it must be given up. Called once in each `BEAT`."""
+        """Whether the worker has left so many questions unanswered that it must be given up. Called once in each `BEAT`."""
 
     def abort(self) -> None:
         """Close both channels at once: a close would wait for what does not answer."""

@@ -60,7 +60,7 @@ class WorkerStatus(Struct):
     machine: str = ""
     """The name of the machine it has joined from; empty for one of this machine."""
     joined: bool = False
-    """Whether it has joined from its machine by hand: nobody here can start another one like it."""
+    """Whether it was started by hand on its own machine: this server cannot start another one like it."""
     offered: bool = False
     """Whether its files are those that this server offers, adapters included: a joined worker that looks at them again whenever it starts."""
     unreachable_since: float | None = None

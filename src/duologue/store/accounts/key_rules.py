@@ -86,8 +86,8 @@ async def worker_after_admin(connection: AsyncConnection) -> None:
     )
     if not (await connection.execute(admins)).scalar_one():
         raise BadRequest(
-            "Make a key for yourself first, `duologue key add NAME`: with the first key the server asks everybody for one, and a "
-            "worker's key opens nothing else.",
+            "Make a key for yourself first: `duologue key add NAME`. Once there is a key, the server asks everybody for one, and a "
+            "worker's key only lets workers join.",
             code="admin_key_first",
             param="role",
         )
@@ -97,7 +97,7 @@ def apart(name: str, role: str, asked: str | None) -> None:
     """Raises BadRequest where the user of a worker is asked to be anything else, or the other way round."""
     if asked is not None and asked != role and "worker" in (asked, role):
         raise BadRequest(
-            f"{name} has the role {role}. A worker's keys belong to a user of their own: choose another name.",
+            f"{name} has the role {role}. A worker's keys need a user of their own: choose another name.",
             code="worker_apart",
             param="role",
         )

@@ -77,8 +77,8 @@ async def _refuse(database: Database) -> None:
     if living:
         names = ", ".join(gateway.address or gateway.id for gateway in living)
         raise StartFailed(
-            f"A gateway of this database is running ({names}). Stop all of them, and restore then; one that was killed counts as running "
-            "for a few seconds more."
+            f"A gateway of this database is running ({names}). Stop all gateways before you restore; one that was killed counts as "
+            "running for a few more seconds."
         )
 
 

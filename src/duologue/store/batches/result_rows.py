@@ -1,4 +1,4 @@
-"""The results of batches that run, where several gateways share the database: one for each request, whoever answered it.
+"""The results of running batches when several gateways share the database: one for each request, whichever gateway answered it.
 
 Used by `gateway/batches`. On a database in a file results are in files beside it, which cost less.
 """

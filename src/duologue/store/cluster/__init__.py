@@ -1,1 +1,1 @@
-"""Several gateways over one database: who they are, and what they tell each other."""
+"""Several gateways over one database: the list of them, and the notices between them."""

@@ -27,7 +27,7 @@ class ClaimRows:
         self._now = database_now(database)
 
     async def take(self, name: str, *, within: Transaction | None = None) -> bool:
-        """Claim something that nobody living has. Whether this gateway has it now, also where it had it before."""
+        """Claim something that no living gateway has. Whether this gateway has it now, even if it had it before."""
         free = (claims.c.gateway == self._gateway) | ~self._is_living(claims.c.gateway)
         return await self._take(name, 0, free, within)
 
@@ -58,7 +58,7 @@ class ClaimRows:
         return (await within.execute(mine.with_for_update())).first() is not None
 
     async def owner(self, name: str) -> str | None:
-        """The gateway that has something, living or not; None if nobody claimed it."""
+        """The gateway that has something, living or not; None if it is not claimed."""
         async with self._database.reading() as connection:
             found: str | None = await connection.scalar(select(claims.c.gateway).where(claims.c.name == name))
         return found

@@ -26,5 +26,5 @@ class ClusterLink:
 
 
 def alone() -> ClusterLink:
-    """The link of a gateway that shares its database with nobody."""
+    """The link of a gateway that does not share its database."""
     return ClusterLink("", Notices(None, ""))

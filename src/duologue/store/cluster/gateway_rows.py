@@ -1,4 +1,4 @@
-"""The gateways of this database: who they are, and until when each counts as living.
+"""The gateways of this database, and until when each counts as living.
 
 Used by `gateway/cluster/membership.py`. Leases are in the time of the database, so that no two machines need the same clock.
 """

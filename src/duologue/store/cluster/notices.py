@@ -94,7 +94,7 @@ class Notices:
             await connection.execute(text(_NOTIFY), {"payload": self._payload(notice)})
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
-        """Listen and send until cancelled, over as many connections as it takes."""
+        """Listen and send until cancelled; reconnect whenever the connection breaks."""
         if not self.shared or self._database is None:
             task_status.started()
             return
@@ -171,8 +171,8 @@ class Notices:
         self._arrived.set()
 
     async def _deliver(self) -> None:
-        """Call the handlers. The driver's own callback is no task, and most of AnyIO refuses to work there: a run once ignored whoever
-        followed it elsewhere."""
+        """Call the handlers. The driver's own callback is no task, and most of AnyIO refuses to work there: because of that a run once ignored
+        its readers elsewhere."""
         while True:
             await self._arrived.wait()
             self._arrived = anyio.Event()

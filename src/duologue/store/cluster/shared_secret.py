@@ -1,6 +1,6 @@
 """A secret that the gateways of one database have in common, made by the first of them that needs it.
 
-Used by `gateway/sharing.py`. Whoever can read the database can read everything else too, so it needs no better place.
+Used by `gateway/sharing.py`. It needs no safer place: anyone who can read the database can read everything else too.
 """
 
 from __future__ import annotations

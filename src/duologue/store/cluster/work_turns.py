@@ -1,6 +1,6 @@
-"""Rounds of work that any gateway may do, and only one does each time: deletions, copies.
+"""Periodic work that any gateway may do but only one does each time: deletions, copies.
 
-Passed to whatever works in rounds. A gateway alone, and each on a database in a file, has every turn.
+Passed to everything that works in rounds. A gateway without others, as with SQLite, has every turn.
 """
 
 from __future__ import annotations

@@ -83,8 +83,8 @@ async def _refuse_under_others(connection: AsyncConnection, version: str, head: 
     )
     if living:
         raise StartFailed(
-            f"{place} has {living} older gateways that are running, and this version changes tables that they use (revision "
-            f"{contracting[0]}). Stop all gateways, and start this one first."
+            f"{place} is used by {living} older gateways, and this version changes tables that they use (revision "
+            f"{contracting[0]}). Stop all gateways, then start this one first."
         )
 
 

@@ -37,7 +37,7 @@ def repeated(
                 return await work(*args, **kwargs)
             except RolledBack:
                 # PostgreSQL has let the others go on meanwhile, so there is nothing to wait for.
-                log.info("%s is tried again: the database had undone it", work.__qualname__)
+                log.info("%s is retried: the database had rolled it back", work.__qualname__)
         return await work(*args, **kwargs)
 
     return run

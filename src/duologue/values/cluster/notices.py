@@ -66,7 +66,7 @@ class CacheChanged(Struct, frozen=True, tag="cache_changed"):
 
 
 class GatewaysChanged(Struct, frozen=True, tag="gateways_changed"):
-    """This gateway has come or goes: look who is there."""
+    """This gateway has started or is stopping: read the list of gateways."""
 
 
 class LimitWanted(Struct, frozen=True, tag="limit_wanted"):

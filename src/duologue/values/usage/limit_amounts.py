@@ -1,4 +1,4 @@
-"""What limits count, as four numbers: how much of each limit something is, such as what a key uses or a gateway holds."""
+"""Four numbers, one for each limit: how much of it a key uses, for example, or a gateway holds."""
 
 from __future__ import annotations
 

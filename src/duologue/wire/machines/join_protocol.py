@@ -26,7 +26,7 @@ OLDEST_PROTOCOL = 7
 GOING = 1001
 """The close code of a worker that does not come back with this session."""
 FOR_GOOD = "for good"
-"""The reason beside that code of a worker which nobody starts again: it was stopped, or removed by an admin."""
+"""The reason beside that code if the worker will not be started again: it was stopped, or removed by an admin."""
 SESSION_UNKNOWN = "session_unknown"
 """The `code` of a `Refuse`: begin a new session at once."""
 ALREADY_JOINED = "already_joined"

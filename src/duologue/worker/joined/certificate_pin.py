@@ -53,7 +53,7 @@ def parse_fingerprint(text: str) -> str:
     )
     if not re.fullmatch(r"[0-9a-f]{64}", digits):
         raise StartFailed(
-            f"{text!r} is no SHA-256 fingerprint: that has 64 hexadecimal digits. On the gateway's machine, in its data folder: "
+            f"{text!r} is not a SHA-256 fingerprint, which has 64 hexadecimal digits. To print it, run this on the gateway's machine, in its data folder: "
             "openssl x509 -in tls/ca.pem -noout -fingerprint -sha256",
             param="fingerprint",
         )
@@ -73,7 +73,7 @@ async def trust_for(address: GatewayAddress, fingerprints: Sequence[str]) -> ssl
             return only(certificate)
     raise StartFailed(
         f"The certificate of {address} is not the one whose fingerprint was given. Found: {found}. If the gateway has a new "
-        "certificate, compare this on its own machine before you pass the new fingerprint; else somebody is in between.",
+        "certificate, compare this on its own machine before you pass the new fingerprint; otherwise somebody may be intercepting the connection.",
         param="fingerprint",
     )
 
@@ -93,7 +93,7 @@ async def unknown_authority(address: GatewayAddress) -> StartFailed:
     """What to say about a gateway whose certificate no usual authority has signed. Raises OSError."""
     found = await find_certificates(address)
     return StartFailed(
-        f"The certificate of {address} is not signed by an authority that this machine knows. If the gateway made it itself "
+        f"The certificate of {address} is not signed by an authority that this machine trusts. If the gateway made it itself "
         f"(--tls), pass --fingerprint with this, once you have compared it on the gateway's machine: {found}.",
         param="fingerprint",
     )

@@ -1,6 +1,6 @@
 """One WebSocket of a joined worker to its gateway: dialling, the first message and its answer, and the frames after them.
 
-`GatewayLine` dials; a `LinkedSocket` uses what it gets. Turns what can go wrong into a `Broken`, with a sentence where a person can mend it.
+`GatewayLine` dials; a `LinkedSocket` uses what it gets. Turns what can go wrong into a `Broken`, with a sentence if a person can fix it.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from duologue.worker.joined.gateway_address import GatewayAddress, is_loopback
 OPEN_SECONDS = 10.0
 """Seconds for the connection and the answer to the first message."""
 PING_SECONDS = 5.0
-"""Seconds between two pings: a line that fell silent is dialled again, which loses nothing."""
+"""Seconds between two pings: a silent connection is dialled again, which loses nothing."""
 PONG_SECONDS = {"live": 10.0, "bulk": 60.0}
-"""Seconds to the answer. On a slow line it comes behind what is being uploaded."""
+"""Seconds for the answer, which on a slow connection comes after what is being uploaded."""
 
 
 class LineBroken(Exception):
@@ -114,7 +114,7 @@ async def dialled(
 
 
 def broken_by(address: GatewayAddress, error: Exception) -> Broken:
-    """What an error means for whoever dials."""
+    """What an error means for the worker that dials."""
     match error:
         case InvalidStatus():
             return _refused(address, error.response.status_code, _error_of(bytes(error.response.body or b"")))
@@ -161,9 +161,9 @@ def _refused(address: GatewayAddress, status: int, error: _ErrorText) -> Broken:
             "it speaks HTTPS only", StartFailed(f"The server at {address} speaks HTTPS only: --join {secure}")
         )
     if status in (401, 403):
-        # What the gateway says of a key that it does not know is for programs and for the page.
+        # The gateway's own sentence about an unknown key is meant for programs and for the page.
         sentence = (said if status == 403 else "") or (
-            "The key is not known there, or was revoked. Make one there with `duologue key add NAME --role worker`, and pass it by --key-file."
+            "The gateway does not know the key, or it was revoked. Make one there with `duologue key add NAME --role worker`, and pass it with --key-file."
         )
         return Broken(
             "it refused the key",
@@ -171,9 +171,9 @@ def _refused(address: GatewayAddress, status: int, error: _ErrorText) -> Broken:
         )
     if status == 404:
         return Broken(
-            "it lets no workers join",
+            "it does not let workers join",
             StartFailed(
-                f"The server at {address} lets no workers join. Start it with `machines.join: true` in its settings "
+                f"The server at {address} does not let workers join. Start it with `machines.join: true` in its settings "
                 "(DUOLOGUE_MACHINES__JOIN=true), and check the address, with the path that it is served under."
             ),
         )

@@ -1,7 +1,7 @@
-"""What a joined worker does after which end of its connection to one gateway. Pure: the time and chance are arguments.
+"""What a joined worker does when its connection to a gateway ends, depending on how it ended. Pure: the time and chance are arguments.
 
 `GatewayLine` asks after each attempt. A session lives over broken connections as long as its lease; a gateway that has forgotten it gets a
-new one; what a person has to mend ends the worker, with the sentence.
+new one; a problem that a person has to fix ends the worker, with a sentence.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LEASE = 20.0
 
 
 class Broken(NamedTuple):
-    """The connection could not be made, or broke. `problem`: what a person can mend, if it is that. `over`: the session cannot go on."""
+    """The connection could not be made, or broke. `problem`: one that a person can fix, if it is one. `over`: the session cannot continue."""
 
     reason: str
     problem: Problem | None = None
@@ -52,7 +52,7 @@ Standing = Literal["same", "other", "twice"]
 
 
 class GrowingPause:
-    """The pauses between attempts: 0.05 to 0.1 s at first, then twice as long each time. By chance, or all workers would come at once."""
+    """The pauses between attempts: 0.05 to 0.1 s at first, then twice as long each time. Random, or all workers would come at once."""
 
     def __init__(self) -> None:
         self._attempts = 0

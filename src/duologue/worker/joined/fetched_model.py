@@ -50,7 +50,7 @@ class FetchedModel(msgspec.Struct, frozen=True):
 def fetch_model(
     address: GatewayAddress, key: str, trust: ssl.SSLContext | None, name: str, folder: Path, watch: Watch
 ) -> FetchedModel:
-    """The model `name` of the gateway, downloaded into `folder` as far as it is not there. Blocks. Raises Problem."""
+    """The model `name` of the gateway, downloaded into `folder` unless it is there. Blocks. Raises Problem."""
     try:
         with HubConnection(
             f"{address.scheme}://{address.authority}", key, trust=trust, plain_http=not address.is_encrypted
@@ -123,13 +123,13 @@ def _in_our_words(problem: Problem, address: GatewayAddress, name: str) -> Probl
     """The sentences of a hub speak of tokens and mirrors."""
     if problem.code in ("hub_unauthorized", "hub_forbidden"):
         return Unauthorized(
-            f"The gateway {address} refuses the key. Make one there with `duologue key add NAME --role worker`, and pass it by "
+            f"The gateway {address} refuses the key. Make one there with `duologue key add NAME --role worker`, and pass it with "
             "--key-file."
         )
     if isinstance(problem, ModelNotFound):
         return ModelNotFound(
-            f"The gateway {address} offers no model {name!r} to workers. `duologue models list` there shows its models; only those in "
-            "files of its own can be offered."
+            f"The gateway {address} does not offer a model {name!r} to workers. `duologue models list` there shows its models; it can offer only those in "
+            "its own files."
         )
     if problem.code == "hub_unreachable":
         return unreachable(address)

@@ -46,25 +46,25 @@ class GatewayAddress(NamedTuple):
 
 
 def parse_gateway(text: str, *, insecure_http: bool = False) -> GatewayAddress:
-    """The gateway's address. Raises StartFailed for what is no address, and for plain HTTP over a network."""
+    """The gateway's address. Raises StartFailed if it is not one, and for plain HTTP over a network."""
     try:
         parts = urlsplit(text.strip())
         port = parts.port
     except ValueError:
-        raise _refused(f"{text!r} is no address of a server.") from None
+        raise _refused(f"{text!r} is not the address of a server.") from None
     if parts.scheme not in PORTS or not parts.hostname:
-        raise _refused(f"{text!r} is no address of a server, which looks like https://gateway:8006.")
+        raise _refused(f"{text!r} is not the address of a server, which looks like https://gateway:8006.")
     if parts.username or parts.password or parts.query or parts.fragment:
         raise _refused(
-            "The address of a gateway has no name, password or parameters in it; the key is given by --key-file."
+            "The address of a gateway must not contain a user name, password or parameters. Pass the key with --key-file."
         )
     address = GatewayAddress(
         parts.scheme, parts.hostname, port or PORTS[parts.scheme], parts.path.rstrip("/")
     )
     if not address.is_encrypted and not insecure_http and not is_loopback(address.host):
         raise _refused(
-            f"{address} is plain HTTP: whoever is between could read the key and everything that is said. Start the gateway with "
-            "--tls and join https://, or pass --insecure-http inside a network that you trust."
+            f"{address} is plain HTTP: anyone in between could read the key and all messages. Start the gateway with "
+            "--tls and join https://, or pass --insecure-http in a network that you trust."
         )
     return address
 

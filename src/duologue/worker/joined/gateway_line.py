@@ -38,7 +38,7 @@ from duologue.worker.joined.gateway_address import GatewayAddress
 log = logging.getLogger(__name__)
 
 GOODBYE_SECONDS = 5.0
-"""Seconds in which the last words of a worker that stops must have been read."""
+"""Seconds for the gateway to read what a stopping worker sends last."""
 
 
 class LineOwner(Protocol):
@@ -98,7 +98,7 @@ class GatewayLine:
         return self._rules.gateway
 
     async def run(self) -> Problem:
-        """Stay joined until cancelled, or until a person has to change something: gives what."""
+        """Stay joined until cancelled, or until a person has to change something; returns the reason."""
         while True:
             match await self._session():
                 case GiveUp(problem):
@@ -107,7 +107,7 @@ class GatewayLine:
                     await anyio.sleep(pause)
 
     async def say_goodbye(self, *, for_good: bool = False) -> None:
-        """The worker stops: tell the gateway what is still to be told, and that this process does not come back, nor another one if it is
+        """The worker stops: send the gateway what is still to be sent, and that this process does not come back, nor another one if it is
         `for_good`. Takes a bounded time."""
         if self._connection is None or not self.gateway:
             return
@@ -154,7 +154,7 @@ class GatewayLine:
             tasks.cancel_scope.cancel()
 
     async def _keep_live(self, session: str, live: LinkedSocket) -> Decision:
-        """Keep the live socket connected for as long as the session lives. Gives what comes after it."""
+        """Keep the live socket connected as long as the session lives. Returns what to do next."""
         while True:
             with anyio.move_on_after(self._left()) as lease:
                 end = await self._connect_live(session, live, lease)
@@ -172,9 +172,7 @@ class GatewayLine:
                 lease.deadline = anyio.current_time() + self._left()
                 await anyio.sleep(decision.pause)
             if lease.cancelled_caught:
-                log.warning(
-                    "%s was out of reach for %g s: what ran for it ends", self.address, self._rules.lease_s
-                )
+                log.warning("%s was unreachable for %g s: its work ends", self.address, self._rules.lease_s)
                 return Again(0.0, fresh=True)
 
     def _left(self) -> float:
@@ -217,7 +215,7 @@ class GatewayLine:
             self._owner.line_lost(self.number)
 
     def _unusable(self, welcome: Welcome, joined: frozenset[str]) -> Decision | None:
-        """What to do instead of using a connection that was let in; None: use it."""
+        """What to do instead of using an accepted connection; None: use it."""
         if not OLDEST_PROTOCOL <= welcome.protocol <= PROTOCOL:
             return GiveUp(
                 StartFailed(
@@ -229,7 +227,7 @@ class GatewayLine:
         if standing == "twice":
             return Rest(self._rules.lease_s)
         if standing == "other":
-            log.warning("%s was started again: what ran for it has ended", self.address)
+            log.warning("%s was restarted: its work has ended", self.address)
             return Again(0.0, fresh=True)
         return None
 

@@ -1,6 +1,6 @@
-"""Which gateways a joined worker dials: the one it was given, and all that those it has joined name. Pure.
+"""Which gateways a joined worker dials: the one it was given, and all that its gateways name. Pure.
 
-A gateway that no other one names any more is left once it is out of reach; the one that a person named is dialled for ever.
+A gateway that no other one names any more is dropped once it is unreachable; the one that a person named is dialled for ever.
 `JoiningWorker` asks whenever something changes.
 """
 
@@ -15,7 +15,7 @@ class GatewayList:
     def __init__(self, first: str) -> None:
         self.first = first
         self._named: dict[str, tuple[str, ...]] = {}
-        """By the address of a gateway that is connected, or was last: what it named."""
+        """What each gateway named when it was last connected, by its address."""
         self._connected: set[str] = set()
         self._never: set[str] = set()
 
@@ -40,5 +40,5 @@ class GatewayList:
         self._named.pop(address, None)
 
     def never(self, address: str) -> None:
-        """This is no address that may be dialled, whoever names it."""
+        """This address may not be dialled, whoever names it."""
         self._never.add(address)

@@ -75,7 +75,7 @@ class JoinSpec(Struct, frozen=True):
 
 
 def take_join_spec(environ: MutableMapping[str, str]) -> JoinSpec:
-    """The join spec of the variables, which are removed: what the worker starts is not to have the key. Raises StartFailed."""
+    """The join spec of the variables, which are removed, so that programs which the worker starts do not get the key. Raises StartFailed."""
 
     def take(name: str, otherwise: str = "") -> str:
         return environ.pop(f"{PREFIX}{name}", "") or otherwise
@@ -113,7 +113,7 @@ def read_key(key: str, file: Path | None) -> str:
             raise StartFailed(f"The key file {file} cannot be read: {reason}.", param="key_file") from None
     if not key.strip():
         raise StartFailed(
-            "A worker needs a key to join: make one on the gateway with `duologue key add NAME --role worker`, and pass it by "
+            "A worker needs a key to join: make one on the gateway with `duologue key add NAME --role worker`, and pass it with "
             "--key-file FILE.",
             param="key",
         )

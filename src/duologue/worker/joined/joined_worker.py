@@ -42,7 +42,7 @@ from duologue.worker.voice import VOICE
 log = logging.getLogger(__name__)
 
 REFUSED_SECONDS = 60.0
-"""Seconds until a gateway is dialled again that did not let this worker in, while others have."""
+"""Seconds until a gateway that refused this worker is dialled again, while others have let it in."""
 LAST_WORDS = 2.0
 """Seconds in which the end of work that lost its device must have been written."""
 
@@ -70,7 +70,7 @@ class JoiningWorker:
         return frozenset(self._lines)
 
     async def run(self) -> int:
-        """Serve until stopped, or until there is no way on. Gives the exit code."""
+        """Serve until stopped, or until the worker cannot continue. Returns the exit code."""
         async with anyio.create_task_group() as tasks, anyio.create_task_group() as self._tasks:
             tasks.start_soon(self._work)
             tasks.start_soon(self._keep_lines)
@@ -95,7 +95,7 @@ class JoiningWorker:
             await self.worker.run()
 
     async def _tell_state(self) -> None:
-        """Tell whoever started this process how loading ended; end where it failed, after a while in which the gateway can say so."""
+        """Tell the parent process how loading ended. If it failed, end after a while in which the gateway can report it."""
         status = self.worker.status
         while status.state == "loading":
             await self.worker.reported.wait()
@@ -128,7 +128,7 @@ class JoiningWorker:
             for address in wanted - self._lines.keys():
                 self._tasks.start_soon(self._run_line, address)
             for address in self._scopes.keys() - wanted:
-                log.info("%s is no gateway any more", address)
+                log.info("%s is no longer a gateway", address)
                 self._scopes[address].cancel()
             await changed.wait()
 
@@ -138,7 +138,9 @@ class JoiningWorker:
         try:
             parsed = parse_gateway(address, insecure_http=self._spec.insecure_http)
         except Problem as problem:
-            log.error("a gateway names %s, which is not dialled: %s", address, problem.message)
+            log.error(
+                "a gateway names the address %s, which may not be dialled: %s", address, problem.message
+            )
             self._list.never(address)
             return
         line = GatewayLine(next(self._numbers), parsed, self._spec.key, self._spec.fingerprints, self)
@@ -153,7 +155,7 @@ class JoiningWorker:
                 self._list.left(address)
 
     def _refused(self, address: str, problem: Problem) -> None:
-        """A gateway does not let this worker in. Without the first one, and joined to no other, it is of no use."""
+        """A gateway refuses this worker. If that is the first one and no other is joined, the worker ends."""
         log.error("%s", problem.message)
         if address == self._list.first and not any(line.gateway for line in self._lines.values()):
             self.stop(NOT_LET_IN)

@@ -1,4 +1,4 @@
-"""The LoRA adapters that a gateway offers with its model, looked at whenever the worker starts: an adapter that an admin adds there comes with the next start.
+"""The LoRA adapters that a gateway offers with its model, read whenever the worker starts: an adapter that an admin adds there is loaded at the next start.
 
 The library takes adapters only with a model, so the gateway has the worker started again; `joined_worker` asks this before it loads. Without an answer of the
 gateway the worker loads what it has.
@@ -27,11 +27,11 @@ def with_offered_adapters(spec: JoinSpec) -> JoinSpec:
         served = fetched(spec, spec.serve, Path(spec.folder))
     except (Problem, OSError) as error:
         reason = error.message if isinstance(error, Problem) else str(error)
-        log.warning("%s is loaded as it was: %s", spec.serve, reason)
+        log.warning("%s is loaded with the adapters it had: %s", spec.serve, reason)
         return spec
     options = dict(spec.load_spec.options)
     if options.get("model") != str(served.paths.get("model")):
-        log.warning("%s has other files at the gateway now; this worker keeps its own", spec.serve)
+        log.warning("the files of %s have changed at the gateway; this worker keeps its own", spec.serve)
         return spec
     options.pop(ADAPTERS, None)
     if served.loras:

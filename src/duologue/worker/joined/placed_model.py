@@ -25,14 +25,14 @@ from duologue.worker.joined.join_spec import JoinSpec
 log = logging.getLogger(__name__)
 
 BUSY_SECONDS = 2.0
-"""Seconds until a file is looked at again that another worker of this node downloads."""
+"""Seconds between two checks of a file that another worker of this node downloads."""
 
 
 def with_own_files(spec: JoinSpec, folder: Path | None = None) -> JoinSpec:
     """The spec with files that are on this node, in `folder`, for a placed worker without them. Blocks for as long as a download takes."""
     if not spec.placed or not _lacks_files(spec.load_spec):
         return spec
-    log.info("the model %s is not on this node: its files come from %s", spec.load_spec.model, spec.url)
+    log.info("the model %s is not on this node; downloading it from %s", spec.load_spec.model, spec.url)
     try:
         served = fetched(spec, spec.load_spec.model, folder or _cache())
     except (Problem, OSError) as error:
@@ -71,7 +71,7 @@ def _cache() -> Path:
 
 
 class LoggedDownload:
-    """A line for each file: nobody watches a node."""
+    """Logs one line for each file, because nobody watches a node."""
 
     def begin(self, label: str, total: int, done: int) -> None:
         log.info("%s: %.1f GB", label, total / 10**9)

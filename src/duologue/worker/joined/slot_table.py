@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 EVERY = -1
-"""In place of a slot: all of them, as a call takes that a model holds by itself."""
+"""In place of a slot: all of them, for a call that a model holds by itself."""
 
 
 class SlotWork(NamedTuple):
@@ -44,6 +44,6 @@ class SlotTable:
         return False
 
     def elsewhere(self, gateway: int, slots: int) -> tuple[int, ...]:
-        """The slots, of so many, that work for other gateways than this one, or will when their turn comes."""
+        """Of so many slots, those that work for other gateways, or will when their turn comes."""
         taken = {work.slot for work in self._works if work.gateway != gateway}
         return tuple(range(slots)) if EVERY in taken else tuple(sorted(taken))

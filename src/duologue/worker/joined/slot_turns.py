@@ -25,7 +25,7 @@ class SlotTurns:
         self._told: dict[int, tuple[int, ...]] = {}
 
     def joined(self, gateway: int, tell: TellElsewhere) -> None:
-        """A connection to a gateway is there; it is told of every change from now on."""
+        """A connection to a gateway is open; it is told of every change from now on."""
         self._tell[gateway] = tell
         self._told[gateway] = ()
         self._changed()

@@ -322,12 +322,12 @@ class TestHealth:
     async def test_where_all_are_drained_requests_are_told(self, servers: list[InferenceServer]) -> None:
         engine = await engine_of(servers, drained=[f"{server.url}/v1" for server in servers])
         failed = await failure(engine, talk("hello"))
-        assert (failed.code, "is drained" in failed.message) == ("model_unavailable", True)
+        assert (failed.code, "are drained" in failed.message) == ("model_unavailable", True)
         await engine.close()
 
     async def test_only_a_server_among_several_can_be_drained(self, servers: list[InferenceServer]) -> None:
         engine = await engine_of(servers[:1])
-        with pytest.raises(NotFound, match="no server"):
+        with pytest.raises(NotFound, match="no replica"):
             engine.drain_replica(f"{servers[0].url}/v1", True)
         await engine.close()
 

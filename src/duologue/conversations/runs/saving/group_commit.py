@@ -27,7 +27,7 @@ class _Ticket(HasSave, eq=False):
     called: anyio.Event = field(default_factory=anyio.Event)
     is_over: bool = False
     error: Exception | None = field(default_factory=lambda: Unavailable("The save was broken off."))
-    """What it ends with where its leader's task is killed: nobody may take that for success."""
+    """The result of a save whose leader's task was killed: it must not count as success."""
 
 
 class GroupCommit:

@@ -66,6 +66,6 @@ class SaveQueue(Generic[Waiting]):
         return batch
 
     def hand_over(self) -> Waiting | None:
-        """The leader has stored what it took: who leads now, if anybody waits."""
+        """The leader has stored what it took. Returns the save that leads now, if one waits."""
         self._is_led = bool(self._waiting)
         return self._waiting[0] if self._waiting else None

@@ -1,8 +1,8 @@
 """Which of several servers with the same model gets a request. Pure.
 
 Used by `replica_set`. A conversation stays with the server that has read its beginning, since reading it again is the longest part of a long
-chat. A new one goes to a server that its beginning names, by rendezvous hashing, so that several gateways choose the same without a word
-between them. Neither holds when that server has much more to do than the others.
+chat. A new one goes to a server that its beginning names, by rendezvous hashing, so that several gateways choose the same one without
+asking each other. Neither holds when that server has much more to do than the others.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ Standing = Literal["ready", "resting", "down", "draining"]
 """`resting`: it said that it is too busy, and for how long."""
 
 MUCH_BUSIER = 1.5
-"""So many times the mean of the replies is what a server may have before others come first."""
+"""A server may have this many times the mean number of replies before others are preferred."""
 ALWAYS = 2
-"""Replies that are never much."""
+"""A number of replies that never counts as too many."""
 
 
 class ReplicaLoad(Struct, frozen=True):

@@ -12,10 +12,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 Answer = Literal["good", "unready", "unreachable", "silent"]
-"""What a server said when it was asked how it is. `unready`: it answered that it cannot serve, or not this model."""
+"""What a server answered to a health check. `unready`: it answered that it cannot serve, or not this model."""
 
 SILENCES = 3
-"""Questions in a row without an answer in time after which a server is down."""
+"""Health checks in a row without an answer in time after which a server is down."""
 REST = 1.0
 """Seconds for which a server that is busy gets nothing while others can take it, where it does not say for how long."""
 LONGEST_REST = 30.0
@@ -31,7 +31,7 @@ class Health(Struct, frozen=True):
 
 
 def asked(health: Health, answer: Answer, reason: str = "") -> Health:
-    """After a question how it is."""
+    """After a health check."""
     if answer == "good":
         return Health(rests_until=health.rests_until)
     silences = health.silences + 1 if answer == "silent" else 0

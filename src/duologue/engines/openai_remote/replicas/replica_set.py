@@ -40,9 +40,7 @@ POLL_SECONDS = 5.0
 """Between two looks at each server."""
 MOST = 64
 """Servers of one model."""
-DRAINED = (
-    "Every server of this model is drained. Let one of them take requests again, or choose another model."
-)
+DRAINED = "All servers of this model are drained. Undo the drain of one of them, or choose another model."
 
 
 class Server:
@@ -136,7 +134,7 @@ class ReplicaSet:
     def warnings(self) -> tuple[str, ...]:
         count = len(self.servers)
         return tuple(
-            f"{server.name} gets no requests: {server.health.reason.rstrip('.')}. It is one of {count} servers of this model, and is asked again."
+            f"{server.name} gets no requests: {server.health.reason.rstrip('.')}. It is one of {count} servers of this model, and is checked again regularly."
             for server in self.servers.values()
             if server.health.down and not self.alone
         )
@@ -166,7 +164,7 @@ class ReplicaSet:
     # ---- how they are
 
     async def poll(self, model: str) -> None:
-        """Ask every server how it is."""
+        """Check every server once."""
         async with anyio.create_task_group() as tasks:
             for server in self.servers.values():
                 tasks.start_soon(self._look, server, model)
@@ -199,7 +197,7 @@ class ReplicaSet:
         if name not in self.servers or self.alone:
             known = ", ".join(self.servers) if not self.alone else "none"
             raise NotFound(
-                f"This worker has no server {name[:200]!r} among several. It has: {known}.",
+                f"This worker has no replica {name[:200]!r}. It has: {known}.",
                 code="replica_not_found",
                 param="url",
             )
@@ -244,7 +242,9 @@ class Tries:
         told = problem.retry_after
         self._told = told if self._told is None or told is None else min(self._told, told)
         if self._replicas.choice(self._beginning, self._home, self._tried) is not None:
-            log.info("upstream %s did not begin a reply, another is tried: %s", server.name, problem.message)
+            log.info(
+                "upstream %s did not begin a reply; another one is tried: %s", server.name, problem.message
+            )
             return
         seconds = pause(
             self._rounds, self._replicas.patience.retries, self._waited, self._told, random.random()
@@ -256,7 +256,7 @@ class Tries:
         self._tried.clear()
 
     def may_break(self, server: Server, problem: Problem) -> bool:
-        """Whether another server may have the request, which this one lost before its first token: once."""
+        """Whether another server may get the request, which this one lost before its first token; true once."""
         if self._broke or self._replicas.alone or problem.code != "upstream_failed":
             return False
         self._broke = True

@@ -4,7 +4,7 @@ Owns the order in which waiting requests of one model get slots; the scheduler a
 clock. A share (a key) keeps its own requests first come, first served. Each share has a virtual time: the slot-seconds it has had, divided by its weight. The
 share that has had least is next; ties go to the request that came first, so a line with a single share is plain first come, first
 served. What a request will take is not known when it begins: the share is charged with the estimate then, and with the difference once the slot
-is free again. A share that comes back after a pause begins at the virtual time of the line, so nobody saves up a right to overtake. Gateways that share
+is free again. A share that comes back after a pause begins at the virtual time of the line, so no key saves up a right to overtake. Gateways that share
 slots tell each other what they charged: a share that is served at several has its sum in each.
 
 Bound: while a request is the first of its share, at most `overtakings + 3 * K` slots are given to others before it, where K is the most shares
@@ -28,7 +28,7 @@ LEAST_COST = 0.001
 MOST_SHARES = 4096
 """Shares that are remembered although nothing of them waits."""
 MOST_COUNTED = 256
-"""Shares that are looked at where it is estimated how many requests come before one."""
+"""Shares that are examined to estimate how many requests come before one."""
 
 
 class Share:

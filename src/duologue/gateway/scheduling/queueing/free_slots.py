@@ -4,7 +4,7 @@ the workers of the model alone.
 Every free slot is in a group for each beginning that serves a request (more than half of what its cache holds), so the longest beginning of a request that
 has a group leads to exactly the slots that serve it best. Within a group the worker with most free slots comes first, then the slot that
 has been unused for longest, then the worker that came first. A worker's free slots change with every event, and it may be in many groups: a group
-hears of it only when it is asked, from the list of those that have changed since. So an event costs the same whether there are ten slots or ten thousand.
+learns of it only when it is used, from the list of changes since. So an event costs the same whether there are ten slots or ten thousand.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class SlotGroup:
             self._workers.discard(place.worker)
 
     def first(self, workers: Mapping[str, WorkerSlots], changes: WorkerChanges) -> SlotAddress:
-        """The slot that is lent first. There must be one."""
+        """The slot that is granted first. There must be one."""
         changed: Iterable[str] = self._slots
         # Of a small group all are looked at, rather than everything that has changed elsewhere.
         if self._seen >= changes.oldest and changes.count - self._seen < len(self._slots):
@@ -90,7 +90,7 @@ Groups = dict[bytes, SlotAddress | SlotGroup]
 
 
 class FreeSlots:
-    """The slots that may be lent. `workers`: all workers of the model by name, kept up to date by who made this."""
+    """The slots that may be granted. `workers`: all workers of the model by name, kept up to date by the owner of this index."""
 
     def __init__(self, workers: Mapping[str, WorkerSlots]) -> None:
         self._known = workers

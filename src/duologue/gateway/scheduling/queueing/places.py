@@ -1,4 +1,4 @@
-"""Where the requests that wait for a model stand, and for about how long they still wait. Used by the scheduler alone."""
+"""The places of the requests that wait for a model, and about how long they still wait. Used by the scheduler alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from duologue.gateway.scheduling.queueing.wait_forecast import (
 from duologue.gateway.scheduling.queueing.worker_table import MANY, WorkerTable
 
 NEAR = 20
-"""Up to this position, a request hears of every change of its place at once. Further back it hears of its place when it arrives, and in the rounds
+"""Up to this position, a request is told every change of its place at once. Further back it is told its place when it arrives, and in the rounds
 over all of them (`place_round`): sending every change to hundreds of waiting requests would delay those that are being answered."""
 SLOTS_AT_ONCE = 500
 WORKERS_AT_ONCE = 25
@@ -120,7 +120,7 @@ def _in_line(
 
 
 def _lengths(queue: ModelQueue) -> tuple[int, int]:
-    """How many wait that are no batches, and how many in all."""
+    """How many waiting requests are not batches, and how many there are in all."""
     others = len(queue.kept) + len(queue.ahead) + len(queue.ordinary)
     return others, others + len(queue.behind)
 

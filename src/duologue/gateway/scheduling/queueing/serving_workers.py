@@ -1,4 +1,4 @@
-"""The workers of one model: what they have is counted, and their free slots are in an index, as each changes. Used by the worker table alone."""
+"""The workers of one model, with counts of their slots and an index of the free ones, kept up to date. Used by the worker table alone."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class ServingWorkers:
 
     @property
     def serving(self) -> bool:
-        """Whether a request for the model may be served some time."""
+        """Whether a request for the model may be served at some time."""
         return self._serving > 0
 
     def in_order(self) -> list[tuple[str, WorkerSlots]]:

@@ -13,7 +13,7 @@ from duologue.gateway.scheduling.queueing.slots import NEVER, Slot, SlotsState, 
 MANY = 256
 """Slots of a model from which on its whole forecast is too much work for every step."""
 MOMENT = 0.5
-"""Seconds for which the mean of so many slots is still true."""
+"""Seconds for which the mean over many slots is still used."""
 
 
 def unloaded_message(model: str) -> str:

@@ -2,7 +2,7 @@
 
 Each gateway holds a part of each limit and spends it without asking anybody. `allot` is one step, done under a lock on the key's row: a gateway
 says what it uses and what it needs, and is given a part; the parts of all never add up to more than the limit. A gateway gives back only
-what it does not use, so the use of any minute stays within the limit while parts move. Whoever needs more than there is says so, and the
+what it does not use, so the use of any minute stays within the limit while parts move. A gateway that needs more than there is says so, and the
 others give back what is free, down to an equal part of what they use.
 
 Bound: what all gateways admit exceeds a limit by less than one request of each gateway (as with one gateway, decision 54), and after the
@@ -131,7 +131,7 @@ def _target(step: _Step) -> int:
     if step.wanted:
         fair = -(-step.whole // step.rivals)
         return min(step.room, max(min(fair, demand), min(step.held - step.wanted, demand)))
-    # Some of what nobody needs, so that the next requests need not ask; the rest is left for whoever comes next.
+    # Some of what no gateway needs, so that the next requests need not ask; the rest is left for the next gateway.
     return min(step.room, demand + max(0, step.room - demand) // step.gateways)
 
 
@@ -147,7 +147,7 @@ def _grant(others: Parts, allowed: LimitAmounts, now: int) -> PartGranted:
 
 
 def aged(parts: Parts, now: int) -> dict[str, Part]:
-    """The parts that still count. A gateway whose lease has ended runs nothing and needs nothing; what it used of a minute counts until the
+    """The parts that still count. A gateway whose lease has ended runs and needs nothing; what it used of a minute counts until the
     minute is over, and its tokens of the day are in the rows of the usage."""
     kept = {}
     for name, part in parts.items():

@@ -1,7 +1,7 @@
 """The limits of keys while several gateways share a database: what this one may use of them, asked for before it is needed.
 
 The shell around `allotment`: it owns the parts that this gateway holds, when it asks for more, and that it gives back what others need. A request whose
-key has enough here begins without waiting for anybody; the first one of a key, and one that does not fit any more, wait for one transaction. While the
+key has enough here begins without waiting; the first one of a key, and one that does not fit any more, wait for one transaction. While the
 database cannot be reached, a gateway goes on with what it had last. `UsageMeter` asks `prepare`; `UsageService` runs it.
 """
 
@@ -83,7 +83,7 @@ class SharedLimits:
 
     @property
     def is_needed(self) -> bool:
-        """Whether there was ever another gateway. Once there was, the day's use of each key is counted by the rows of all."""
+        """Whether there has ever been another gateway. From then on the day's use of each key is counted from the database."""
         self._was_needed = self._was_needed or self._gateways() > 1
         return self._was_needed
 
@@ -159,7 +159,7 @@ class SharedLimits:
         return 0 if held is None else held.grant.elsewhere.concurrent
 
     def ended(self, key: str) -> None:
-        """A request has ended: where others wait for what it used, they get it soon."""
+        """A request has ended. If other gateways wait for what it used, they get it soon."""
         held = self._held.get(key)
         if held is not None and held.grant.wanted:
             self._press(key)
@@ -237,7 +237,7 @@ class SharedLimits:
     # ---- giving back
 
     def _press(self, key: str) -> None:
-        """Somebody needs what this gateway has of a key."""
+        """Another gateway needs a part of what this one holds of a key."""
         if key in self._held:
             self._pressed.add(key)
             self._news.notify()
