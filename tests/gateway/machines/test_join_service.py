@@ -100,7 +100,10 @@ async def test_a_key_that_joins_without_end_or_asks_for_old_sessions_keeps_no_ot
         assert joined.code == "busy"
         server.revoke["user_hostile"]()
         # As every worker does after a start of the server.
-        old, honest = replace(JOIN, received=5), User("user_worker", "worker", "worker", "key_worker")
+        old, honest = (
+            replace(JOIN, received=5, joined=("g1",)),
+            User("user_worker", "worker", "worker", "key_worker"),
+        )
         for _ in range(1000):
             refused = server.joins.enter(old, honest)
             assert isinstance(refused, Refuse)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import AsyncExitStack
+
 import anyio
 import pytest
+from tests.gateway.machines.join_server import JoinServer
 from tests.support.join_gateway import JoinGateway
 from tests.support.joined_parts import PATIENCE, begin, ended, spec, working
 
@@ -153,3 +156,23 @@ async def test_an_admin_may_restart_or_remove_it(restart: bool, code: int) -> No
                 await session.until(lambda session: session.gone)
         assert codes == [code]
         assert session.for_good is not restart
+
+
+async def test_workers_of_one_name_that_join_at_once_are_all_there_soon():
+    """Each takes the place of the one before, which is not out of reach but not all there yet. A worker that lost its place so waited for a lease."""
+    server = JoinServer(lease_s=3600.0)
+    async with server.running():
+        url = f"http://{server.address}"
+        async with AsyncExitStack() as workers:
+            for _ in range(6):
+                await workers.enter_async_context(working(spec(JoinGateway(), url=url)))
+            for number in range(1, 7):
+                await server.until("attic/attic_0" + (f".{number}" if number > 1 else ""), "ready")
+
+
+async def test_the_gateway_of_a_line_is_none_that_was_joined_by_another_address():
+    gateway = JoinGateway()
+    async with gateway.serving(), working(spec(gateway)) as worker:
+        await (await gateway.session()).until_ready()
+        [line] = worker._lines.values()
+        assert (line.gateway, worker.introduction(line.number, "session", 0).joined) == ("g1", ())

@@ -178,7 +178,7 @@ class JoiningWorker:
             task=load_spec.task,
             device=load_spec.device,
             devices=self._spec.devices,
-            joined=tuple(sorted(filter(None, (line.gateway for line in self._lines.values())))),
+            joined=tuple(sorted(self.joined_elsewhere(line))),
             placed=self._spec.placed,
             # Its files are those of the gateway that it was started with.
             serves=bool(self._spec.serve) and self._address_of(line) == str(self._first),
