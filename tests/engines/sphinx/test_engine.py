@@ -4,6 +4,7 @@ import gzip
 import os
 import signal
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import anyio
 import anyio.lowlevel
@@ -38,12 +39,32 @@ async def speech(text: str, voice: str = "en-us") -> bytes:
     return silence(0.2) + resampled(pcm, 24_000, 16_000) + silence(0.2)
 
 
-@pytest.fixture
-async def engine() -> AsyncIterator[PocketsphinxRecogniser]:
+@asynccontextmanager
+async def started() -> AsyncIterator[PocketsphinxRecogniser]:
     made = await load_recogniser("pocketsphinx", {"decoders": 2, **ADAPTED})
     assert isinstance(made, PocketsphinxRecogniser)
     yield made
     await made.close()
+
+
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    """One event loop for all tests: the engine lives in it."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
+async def engine() -> AsyncIterator[PocketsphinxRecogniser]:
+    """One for all tests: starting it takes longer than most of them."""
+    async with started() as made:
+        yield made
+
+
+@pytest.fixture
+async def new_engine() -> AsyncIterator[PocketsphinxRecogniser]:
+    """One that has heard nobody yet."""
+    async with started() as made:
+        yield made
 
 
 async def transcribe(engine: PocketsphinxRecogniser, pcm: bytes) -> tuple[list[str], Transcript]:
@@ -121,11 +142,11 @@ async def test_a_recording_without_a_voice_is_not_understood(engine):
     assert not (await engine.transcribe(silence(3))).understood
 
 
-async def test_the_next_speaker_is_heard_as_if_they_were_the_first(engine):
+async def test_the_next_speaker_is_heard_as_if_they_were_the_first(new_engine):
     pcm = await speech("do you remember my name")
-    _, fresh = await transcribe(engine, pcm)
-    await transcribe(engine, await speech("good night and thank you", "en-us+f3"))
-    _, again = await transcribe(engine, pcm)
+    _, fresh = await transcribe(new_engine, pcm)
+    await transcribe(new_engine, await speech("good night and thank you", "en-us+f3"))
+    _, again = await transcribe(new_engine, pcm)
     assert (again.text, again.words) == (fresh.text, fresh.words)
     assert again.confidence == pytest.approx(fresh.confidence, abs=0.01)
 
@@ -186,14 +207,14 @@ async def test_it_says_what_it_knows_and_how_to_get_more(engine):
     assert "pip install 'duologue[whisper]'" in engine.limitation
 
 
-async def test_a_decoder_that_dies_fails_once_and_the_next_speaker_is_understood(engine):
+async def test_a_decoder_that_dies_fails_once_and_the_next_speaker_is_understood(new_engine):
     pcm = await speech("what time is it")
-    async with engine.stream() as stream:
+    async with new_engine.stream() as stream:
         await stream.feed(pcm[: len(pcm) // 2])
-        os.killpg(engine.pool.process.pid, signal.SIGKILL)
+        os.killpg(new_engine.pool.process.pid, signal.SIGKILL)
         with pytest.raises(EngineFailed, match="started again"):
             await stream.feed(pcm[len(pcm) // 2 :])
-    assert (await transcribe(engine, pcm))[1].text == "What time is it"
+    assert (await transcribe(new_engine, pcm))[1].text == "What time is it"
 
 
 async def test_an_option_that_makes_no_sense_is_refused(tmp_path):
