@@ -195,6 +195,6 @@ async def test_what_the_body_raises_leaves_the_lane() -> None:
 
 async def until(condition: object) -> None:
     assert callable(condition)
-    with anyio.fail_after(10):
+    with anyio.fail_after(60):
         while not condition():
             await checkpoint()

@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "src/duologue/gateway/page/index.html"
 
 READY_SECONDS = 60
-STOP_SECONDS = 3
+STOP_SECONDS = 60
 # No proxy of the machine has a say in what goes to loopback.
 LOOPBACK = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
@@ -167,7 +167,7 @@ def test_the_installed_wheel_answers_from_any_folder(installed: Path, tmp_path: 
         assert reply.returncode == 0, reply.stderr
         assert reply.stdout.strip()
         if PAGE.is_file():
-            with LOOPBACK.open(address, timeout=10) as page:
+            with LOOPBACK.open(address, timeout=60) as page:
                 assert b"<!doctype html" in page.read().lower()
         process.send_signal(signal.SIGTERM)
         # Either it says that all is well, or it dies of the signal once everything has ended, as servers often do.

@@ -16,7 +16,7 @@ async def take(
     events: AsyncGenerator[NumberedEvent[ListEvent]], count: int
 ) -> list[NumberedEvent[ListEvent]]:
     taken: list[NumberedEvent[ListEvent]] = []
-    with anyio.fail_after(2):
+    with anyio.fail_after(60):
         async for told in events:
             taken.append(told)
             if len(taken) == count:

@@ -414,7 +414,7 @@ async def test_other_parameters_are_those_of_one_reply(talk):
 
 
 async def test_every_command_that_is_sent_twice_happens_once_and_answers_the_same(client, server):
-    with httpx.Client(base_url=server.url, timeout=20) as http:
+    with httpx.Client(base_url=server.url, timeout=60) as http:
 
         def twice(method: str, path: str, body: dict | None = None, *, same: bool = True) -> dict:
             one, other = http.request(method, path, json=body), http.request(method, path, json=body)
@@ -468,7 +468,7 @@ async def test_every_command_that_is_sent_twice_happens_once_and_answers_the_sam
 async def test_another_tab_hears_of_a_conversation_and_of_its_run(client, server):
     events = []
     async with (
-        httpx.AsyncClient(base_url=server.url, timeout=20) as http,
+        httpx.AsyncClient(base_url=server.url, timeout=60) as http,
         http.stream("GET", "/api/events") as feed,
     ):
         talk = await ConversationClient.begin(client)

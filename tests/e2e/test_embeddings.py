@@ -6,7 +6,6 @@ import base64
 import json
 import math
 import struct
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import httpx
 import numpy as np
 import openai
 import pytest
+from anyio.from_thread import start_blocking_portal
 from tests.e2e.conftest import Server
 from tests.support.tiny_encoder import (
     TinyEncoder,
@@ -163,26 +163,26 @@ def test_a_client_that_leaves_gives_its_slot_back(server: Server, client: openai
 
 
 def test_requests_wait_in_the_queue_by_their_kind(server: Server, client: openai.OpenAI) -> None:
-    def hang() -> None:
-        with pytest.raises(openai.APITimeoutError):
-            client.embeddings.create(model="hashed", input="/hang", timeout=3)
+    async def hang() -> None:
+        async with httpx.AsyncClient(base_url=server.url) as waiting:
+            await waiting.post("/v1/embeddings", json={"model": "hashed", "input": "/hang"})
 
     def queue() -> dict[str, Any]:
         found: dict[str, Any] = httpx.get(f"{server.url}/api/queue").json()
         return found
 
-    threads = [threading.Thread(target=hang) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    server.until(lambda: queue()["queue_length"] == 1)
-    [waiting], [running] = queue()["items"], queue()["running_tasks"]
+    with start_blocking_portal() as portal:
+        asking = [portal.start_task_soon(hang) for _ in range(2)]
+        server.until(lambda: queue()["queue_length"] == 1)
+        seen = queue()
+        for one in asking:
+            one.cancel()
+    [waiting], [running] = seen["items"], seen["running_tasks"]
     assert (waiting["request_type"], waiting["model"], running["request_type"]) == (
         "embed",
         "hashed",
         "embed",
     )
-    for thread in threads:
-        thread.join()
     server.until(lambda: server.status()["slots_busy"] == 0)
 
 

@@ -67,13 +67,13 @@ def test_a_worker_is_started_anew_on_demand_and_who_waits_is_answered_by_the_nex
         until_hello(stream)
         with connect(f"ws://127.0.0.1:{server.port}/ws/chat") as socket:
             socket.send(json.dumps({"messages": [{"role": "user", "content": "hi"}]}))
-            assert json.loads(socket.recv(timeout=10))["type"] == "queued"
+            assert json.loads(socket.recv(timeout=60))["type"] == "queued"
             answer = httpx.post(f"{server.url}/api/admin/workers/{first['worker_id']}/restart")
             assert (answer.status_code, answer.json()) == (202, {"worker": first["worker_id"]})
             assert list(stream)[-1]["error"]["code"] == "worker_restarted"
             heard: list[dict[str, Any]] = []
             while not heard or heard[-1]["type"] not in ("done", "error"):
-                heard.append(json.loads(socket.recv(timeout=10)))
+                heard.append(json.loads(socket.recv(timeout=60)))
     assert heard[-1]["text"] == "You said: hi"
     assert server.worker()["process"] != first["process"]
     assert server.status()["restarts"] == 1
@@ -91,7 +91,7 @@ def test_a_request_that_comes_while_the_worker_restarts_waits_for_it(serve):
         socket.send(json.dumps({"messages": [{"role": "user", "content": "hi"}]}))
         heard: list[dict[str, Any]] = []
         while not heard or heard[-1]["type"] not in ("done", "error"):
-            heard.append(json.loads(socket.recv(timeout=10)))
+            heard.append(json.loads(socket.recv(timeout=60)))
     assert heard[-1]["text"] == "You said: hi"
 
 
@@ -106,7 +106,7 @@ def test_ending_the_server_ends_running_streams_with_a_sentence_and_everything(s
         stream = events(response)
         until_hello(stream)
         socket.send(json.dumps({"messages": HANG["messages"]}))
-        while json.loads(socket.recv(timeout=10))["type"] != "chunk":
+        while json.loads(socket.recv(timeout=60))["type"] != "chunk":
             pass
         server.process.send_signal(how)
         assert list(stream)[-1]["error"]["code"] == "server_stopping"
@@ -156,7 +156,7 @@ def test_a_vanished_client_in_the_queue_leaves_no_trace(serve):
         until_hello(stream)
         with connect(f"ws://127.0.0.1:{server.port}/ws/chat") as socket:
             socket.send(json.dumps({"messages": [{"role": "user", "content": "hi"}]}))
-            queued = json.loads(socket.recv(timeout=10))
+            queued = json.loads(socket.recv(timeout=60))
             assert (queued["type"], queued["position"]) == ("queued", 1)
             assert server.status()["queue_length"] == 1
         server.until(lambda: server.status()["queue_length"] == 0)

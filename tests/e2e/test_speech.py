@@ -33,7 +33,7 @@ SCRIPTED = {
 }
 WORD = 0.3
 """Seconds of a word of the scripted speaker, and the pause after it."""
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 def voiced(server: Any) -> Any:

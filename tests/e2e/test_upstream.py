@@ -58,7 +58,7 @@ def test_an_upstream_that_is_not_there_is_a_sentence_and_not_a_failed_start(serv
     front = serve("--upstream", "http://127.0.0.1:9").ready()
     with connect(f"ws://127.0.0.1:{front.port}/ws/chat") as socket:
         socket.send(json.dumps({"messages": [{"role": "user", "content": "hi"}]}))
-        heard = json.loads(socket.recv(timeout=10))
+        heard = json.loads(socket.recv(timeout=60))
     assert (heard["type"], heard["code"]) == ("error", "upstream_unreachable")
     assert "127.0.0.1:9" in heard["message"]
 

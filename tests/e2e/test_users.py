@@ -54,9 +54,9 @@ async def both(shared):
 
 async def known(client: Client) -> None:
     """A running server knows a new key within a second."""
-    with anyio.fail_after(5):
-        while (await code(client.api("GET", "/api/conversations"))) == "unauthorized":
-            pass
+    with anyio.fail_after(60):
+        while (await code(client.api("GET", "/api/conversations"))) == "unauthorized":  # noqa: ASYNC110 (it is not told)
+            await anyio.sleep(0.02)
 
 
 async def code(awaitable) -> str:
@@ -167,7 +167,7 @@ async def test_the_feed_tells_nobody_of_anothers_conversations(both, shared):
     server, _, key = shared
     seen = []
     async with (
-        httpx.AsyncClient(base_url=server.url, headers={"x-api-key": key}, timeout=20) as http,
+        httpx.AsyncClient(base_url=server.url, headers={"x-api-key": key}, timeout=60) as http,
         http.stream("GET", "/api/events") as feed,
     ):
         hers = await ConversationClient.begin(ada)
@@ -239,7 +239,7 @@ async def test_a_disabled_user_is_cut_off_and_their_reply_stops_with_its_text_ke
         await admin.api("PATCH", "/api/keys/users/mia", {"disabled": True})
         assert await code(talk.events(run)) in ("unauthorized", "connection_lost")
         assert await code(talk.load()) == "unauthorized"
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             while (await admin.api("GET", "/status"))["running_tasks"]:  # noqa: ASYNC110 (a client is not told)
                 await anyio.sleep(0.05)
         await admin.api("PATCH", "/api/keys/users/mia", {"disabled": False})
@@ -265,7 +265,7 @@ async def test_without_a_valid_key_left_the_work_of_a_user_stops(shared):
         assert revoked.returncode == 0
     async with Client(server.url, key_of("kim", server.data)) as kim:
         await known(kim)
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             while (await kim.api("GET", f"/api/runs/{run}")).get("outcome") is None:  # noqa: ASYNC110 (nor here)
                 await anyio.sleep(0.05)
         assert (await kim.api("GET", f"/api/runs/{run}"))["outcome"] == "failed"

@@ -277,7 +277,7 @@ class Line:
 
     async def until(self, type: str, **fields: Any) -> dict[str, Any]:
         """The next message of this type with these fields; sound is heard at once."""
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             while True:
                 frame = await self._socket.recv()
                 if isinstance(frame, bytes):
@@ -337,7 +337,7 @@ def test_two_callers_never_hear_each_other(recordings: dict[str, Recording]):
 def run(*arguments: str | Path) -> str:
     """The program with these arguments; its output."""
     command = [sys.executable, "-m", "duologue", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

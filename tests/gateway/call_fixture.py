@@ -47,7 +47,7 @@ class Client:
 
     async def until(self, kind: str, **fields: Any) -> dict[str, Any]:
         """The first message of this type with these fields, once it came."""
-        with anyio.fail_after(5):
+        with anyio.fail_after(60):
             while True:
                 for message in self.of(kind):
                     if message.items() >= fields.items():

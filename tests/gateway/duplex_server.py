@@ -46,7 +46,7 @@ class Seat(FakeLease):
     async def is_left(self) -> None:
         """Returns once nobody has it."""
         assert self.left is not None
-        with anyio.fail_after(5):
+        with anyio.fail_after(60):
             await self.left.wait()
 
 
@@ -58,7 +58,7 @@ class Caller:
         await self.socket.send(json.dumps({"type": kind, **fields}))
 
     async def hears(self) -> Any:
-        with anyio.fail_after(5):
+        with anyio.fail_after(60):
             return json.loads(await self.socket.recv())
 
     async def prepares(self, **fields: Any) -> Any:
@@ -87,7 +87,7 @@ class Caller:
         await self.socket.wait_closed()
 
     async def is_closed(self) -> tuple[int | None, str | None]:
-        with anyio.fail_after(5), suppress(ConnectionClosed):
+        with anyio.fail_after(60), suppress(ConnectionClosed):
             async for _ in self.socket:
                 pass
         return self.socket.close_code, self.socket.close_reason

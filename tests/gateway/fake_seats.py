@@ -92,7 +92,7 @@ class FakeLease:
 
     async def until(self, count: int) -> list[CallControl]:
         """What the session was told, once there is so much of it."""
-        with anyio.fail_after(5):
+        with anyio.fail_after(60):
             while len(self.controls) < count:
                 self._sent = anyio.Event()
                 await self._sent.wait()

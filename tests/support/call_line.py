@@ -62,7 +62,7 @@ class Line:
 
     def until(self, true: Callable[[], bool]) -> None:
         """Let the page go on until it is so."""
-        for _ in range(500):
+        for _ in range(3000):
             if true():
                 return
             self.tab.page.wait_for_timeout(20)

@@ -12,7 +12,7 @@ import httpx
 
 from duologue.client.http import Client
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 """Seconds a test waits for a reply."""
 Json = dict[str, Any]
 Event = tuple[int, Json]

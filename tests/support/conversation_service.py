@@ -134,7 +134,7 @@ class Site:
     async def events(self, run: str, after: int | None = None) -> list[tuple[int, dict[str, Any]]]:
         """A run's events to its end, numbered."""
         headers = {} if after is None else {"Last-Event-ID": str(after)}
-        with anyio.fail_after(10):
+        with anyio.fail_after(60):
             stream = await self.ann.get(f"/api/runs/{run}/events", headers=headers)
         assert stream.status_code == 200, stream.text
         return parsed(stream.text)

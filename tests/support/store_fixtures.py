@@ -120,7 +120,7 @@ async def _server() -> str:
         _known()["server"] = ""
         for url in POSTGRESQL:
             try:
-                connection = await asyncpg.connect(url, timeout=5)
+                connection = await asyncpg.connect(url, timeout=60)
             except (OSError, asyncpg.PostgresError, TimeoutError):
                 continue
             await connection.close()

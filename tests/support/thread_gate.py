@@ -27,7 +27,7 @@ class Gate:
         with self._lock:
             self.entered += 1
             self.most = max(self.most, self.entered)
-        assert self.open.wait(10)
+        assert self.open.wait(60)
         with self._lock:
             self.entered -= 1
         return threading.get_ident()
@@ -35,7 +35,7 @@ class Gate:
 
 async def until(condition: Callable[[], bool]) -> None:
     """Let the loop turn until `condition` holds."""
-    with anyio.fail_after(10):
+    with anyio.fail_after(60):
         while not condition():
             await anyio.lowlevel.checkpoint()
 

@@ -46,7 +46,7 @@ class Wire:
         await self._feed.send(frame)
 
     async def until(self, enough: Callable[[list[worker_protocol.Up]], bool]) -> list[worker_protocol.Up]:
-        with anyio.fail_after(5):
+        with anyio.fail_after(60):
             while not enough(self.messages):
                 await self._changed.wait()
         return self.messages

@@ -323,7 +323,7 @@ async def test_real_engines_hold_a_call(scripted, monkeypatch, recogniser):
     question = await _question(service)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(call, service.engines, CallSetup(), inbox, tell, RealClock())
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             inbox.put(MicrophoneAudio(silence(0.5) + question + silence(2.0)))
             await ask.wait()
             inbox.put(Text(request[-1].reply, "It is noon.", last=True))

@@ -40,7 +40,7 @@ class Viewer:
             if len(parsed(self.text)) >= enough:
                 self.gone.set()
 
-        with anyio.fail_after(5):
+        with anyio.fail_after(60):
             await self.app(self.scope, receive, send)
 
     @property

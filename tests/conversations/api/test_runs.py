@@ -26,7 +26,7 @@ async def held(site: Site, number: int = 1) -> None:
     """A reply that is silent after its first word."""
     site.model.hold = anyio.Event()
     assert (await site.send("hello", number)).status_code == 202
-    with anyio.fail_after(5):
+    with anyio.fail_after(60):
         while not site.model.asked:
             await anyio.lowlevel.checkpoint()
 
@@ -290,7 +290,7 @@ async def test_a_message_that_waited_and_was_sent_is_not_sent_again(site: Site) 
     assert site.model.hold is not None
     site.model.hold.set()
     await site.events("r1")
-    with anyio.fail_after(5):
+    with anyio.fail_after(60):
         while (await site.whole())["pending"]:
             await anyio.lowlevel.checkpoint()
         while (await site.whole())["conversation"].get("running"):

@@ -59,7 +59,7 @@ class Desk(StandIn):
         return ChatRequest((user("Hello"),))
 
     async def ended(self):
-        with anyio.fail_after(5):
+        with anyio.fail_after(60):
             while not self.over:
                 await anyio.lowlevel.checkpoint()
         return self.over.pop()

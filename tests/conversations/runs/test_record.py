@@ -123,7 +123,7 @@ async def test_rows_that_are_gone_are_told_to_the_run(desk):
     desk.write("x")
     await desk.record.flush()
     assert desk.gone == [desk.problem]
-    with anyio.fail_after(5):
+    with anyio.fail_after(60):
         await desk.record.end(Run("r", "c", 1), RunDone("failed"))
     assert desk.record.ended
 
@@ -145,6 +145,6 @@ async def test_an_end_that_cannot_be_kept_is_said_with_the_error_and_tried_again
 async def test_a_server_that_goes_down_does_not_wait_for_a_failing_store(desk):
     desk.problem = Unavailable("The disk is full.")
     desk.record.hurry()
-    with anyio.fail_after(5):
+    with anyio.fail_after(60):
         await desk.record.end(Run("r", "c", 1), RunDone("interrupted"))
     assert desk.ends == []

@@ -433,7 +433,7 @@ async def test_a_queued_message_is_sent_when_the_reply_is_done(world):
 
 async def next_run(world, run):
     """The run that begins in the conversation after this one."""
-    with anyio.fail_after(5):
+    with anyio.fail_after(60):
         while (live := world.runs.live("c")) is None or live.view.id == run.id:
             await anyio.lowlevel.checkpoint()
     return live.view
@@ -560,7 +560,7 @@ async def test_a_steering_message_left_over_by_a_stop_waits_to_be_sent(world):
     await world.until(run, is_text)
     await world.send("Two", busy="steer")
     await world.runs.stop("ann", run.id)
-    with anyio.fail_after(5):
+    with anyio.fail_after(60):
         while [message.how for message in await world.store().pending.of("c")] != ["hold"]:
             await anyio.lowlevel.checkpoint()
 
@@ -763,7 +763,7 @@ async def test_a_run_whose_saving_breaks_ends_as_failed(world, monkeypatch):
 
     monkeypatch.setattr(RunRecord, "keep", broken)
     run = await world.send("Hello")
-    with anyio.fail_after(5):
+    with anyio.fail_after(60):
         end = await world.done(run)
     assert end.error.code == "internal_error"
     monkeypatch.undo()

@@ -16,11 +16,11 @@ def test_the_figures_come_while_one_looks(tab: Tab) -> None:
     charts = tab.page.get_by_role("figure")
     expect(charts).to_have_count(4)
     expect(charts.filter(has_text="First token").get_by_role("listitem").first).to_contain_text(
-        re.compile(r"median: \d"), timeout=15_000
+        re.compile(r"median: \d")
     )
     # The speed is that of a reply while it is written: as it says itself, and not spread over idle seconds.
     expect(charts.filter(has_text="Tokens per second").get_by_role("listitem").first).to_contain_text(
-        re.compile(r"while writing, median: \d"), timeout=15_000
+        re.compile(r"while writing, median: \d")
     )
     workers = tab.page.get_by_role("region", name="Workers")
     expect(workers.get_by_role("listitem").filter(has_text="worker_0")).to_contain_text(

@@ -75,7 +75,7 @@ def test_a_chat_of_a_thousand_messages_opens_at_its_end_and_is_there_whole(
     tab = visit()
     tab.page.goto(f"{tab.url}#/c/{long_chat(server.url, 1000)}")
     expect(tab.page.get_by_text("Message 999")).to_be_in_viewport()
-    expect(tab.page.locator("article")).to_have_count(1000, timeout=20_000)
+    expect(tab.page.locator("article")).to_have_count(1000)
     expect(tab.page.get_by_text("Message 999")).to_be_in_viewport()
     # Nothing of it is taken out of the page: a search of the browser, and a screen reader, find it all.
     expect(tab.page.get_by_text("Question 0", exact=True)).to_have_count(1)
@@ -90,7 +90,7 @@ def test_what_one_scrolls_to_is_drawn_and_the_page_does_not_jump(
 ) -> None:
     tab = visit()
     tab.page.goto(f"{tab.url}#/c/{long_chat(server.url, 300)}")
-    expect(tab.page.locator("article")).to_have_count(300, timeout=20_000)
+    expect(tab.page.locator("article")).to_have_count(300)
     scrolled(tab, 0.5)
     tab.page.wait_for_function(DRAWN_IN_VIEW)
     tab.page.mouse.move(640, 400)
@@ -119,7 +119,7 @@ def test_a_link_into_the_middle_of_a_long_chat_leads_there_drawn(
     there = tab.page.locator(f"article[data-message='{chat}-201']")
     expect(there).to_be_in_viewport()
     expect(there.locator("li").first).to_have_text("one")
-    expect(tab.page.locator("article")).to_have_count(400, timeout=20_000)
+    expect(tab.page.locator("article")).to_have_count(400)
     expect(there).to_be_in_viewport()
 
 
@@ -129,7 +129,7 @@ def test_the_other_version_of_an_early_message_comes_under_the_same_button(
     tab = visit()
     chat = long_chat(server.url, 200, 147)
     tab.page.goto(f"{tab.url}#/c/{chat}")
-    expect(tab.page.locator("article")).to_have_count(200, timeout=20_000)
+    expect(tab.page.locator("article")).to_have_count(200)
     scrolled(tab, 0)
     tab.page.wait_for_function(DRAWN_IN_VIEW)
     tab.button("Later version").click()
@@ -142,7 +142,7 @@ def test_the_other_version_of_an_early_message_comes_under_the_same_button(
 def test_a_search_of_the_browser_keeps_its_mark(server: Any, visit: Callable[..., Tab]) -> None:
     tab = visit()
     tab.page.goto(f"{tab.url}#/c/{long_chat(server.url, 300)}")
-    expect(tab.page.locator("article")).to_have_count(300, timeout=20_000)
+    expect(tab.page.locator("article")).to_have_count(300)
     # The field of the browser's search has the focus, so the page has none.
     tab.page.evaluate("() => { document.hasFocus = () => false; dispatchEvent(new Event('blur')); }")
     scrolled(tab, 0.5)

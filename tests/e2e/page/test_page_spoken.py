@@ -133,7 +133,7 @@ def test_a_reply_is_read_out_and_stopped(tab: Tab) -> None:
 
 
 def heard(tab: Tab, asked: list[str], texts: list[str]) -> None:
-    for _ in range(500):
+    for _ in range(3000):
         if asked == texts:
             return
         tab.page.wait_for_timeout(20)
@@ -177,7 +177,7 @@ def test_a_voice_is_chosen_and_tried_in_the_settings(tab: Tab) -> None:
     tab.page.get_by_label("Speed").select_option("1.25")
     tab.button("Preview").click()
     expect(tab.button("Preview")).to_be_visible()
-    for _ in range(100):
+    for _ in range(3000):
         if asked:
             break
         tab.page.wait_for_timeout(20)

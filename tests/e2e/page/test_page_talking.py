@@ -315,7 +315,7 @@ def test_a_crashed_worker_shows_as_such_and_the_page_recovers(tab: Tab) -> None:
     expect(tab.reply).to_contain_text("half")
     expect(tab.reply.get_by_role("alert")).to_be_visible()
     # The worker may be back before the page has looked; what it shows until then is the next test's.
-    expect(tab.page.get_by_role("status").filter(has_text="restart")).to_have_count(0, timeout=20_000)
+    expect(tab.page.get_by_role("status").filter(has_text="restart")).to_have_count(0)
     tab.told("/say back again")
     expect(tab.reply).to_contain_text("back again")
 

@@ -38,7 +38,7 @@ from duologue.values.messages import ImagePart, Message, TextPart, Tool, ToolCal
 from duologue.values.requests import ChatRequest, ModelCard, OutputFormat, RawFormat, Sampling
 
 pytestmark = pytest.mark.anyio
-PATIENCE = 10.0
+PATIENCE = 60.0
 KEY = "sk-very-secret"
 HELLO = ChatRequest((user("hello"),))
 Answer = Callable[[Request], Awaitable[Response]]

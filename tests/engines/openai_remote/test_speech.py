@@ -19,7 +19,7 @@ from duologue.values.audio import HEARD_RATE, wav_header
 from duologue.values.speech import TimedWord, Transcript
 
 pytestmark = pytest.mark.anyio
-PATIENCE = 10.0
+PATIENCE = 60.0
 KEY = "sk-very-secret"
 SECOND = bytes(2 * HEARD_RATE)
 

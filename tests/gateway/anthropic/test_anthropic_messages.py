@@ -84,7 +84,7 @@ def connect(script: Any, serve: Any) -> Connect:
                 base_url=f"http://{address}",
                 api_key="any",
                 max_retries=0,
-                timeout=10,
+                timeout=60,
                 # It loads no certificates of authorities, which takes a quarter of a second.
                 http_client=anthropic.DefaultAsyncHttpxClient(verify=False),
             ) as client,
@@ -360,7 +360,7 @@ async def test_a_client_that_leaves_ends_the_reply(script: Any, connect: Connect
         async for _ in stream:
             break
         await stream.close()
-        with anyio.fail_after(10):
+        with anyio.fail_after(60):
             await script.left.wait()
     assert script.running == 0
 

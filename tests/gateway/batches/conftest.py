@@ -65,7 +65,7 @@ class StandIn:
             self.running -= 1
 
     async def until(self, true: Callable[[], bool]) -> None:
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             while not true():
                 await self.news.wait()
 
@@ -151,7 +151,7 @@ class Place:
         return await self.service.create(user, body)
 
     async def until(self, true: Callable[[], Awaitable[bool]]) -> None:
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             while not await true():  # noqa: ASYNC110 (a client of the API is told nothing either)
                 await anyio.sleep(0.002)
 

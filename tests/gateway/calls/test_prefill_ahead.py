@@ -69,7 +69,7 @@ async def test_what_is_of_no_use_any_more_is_ended():
     async with anyio.create_task_group() as tasks:
         ahead.start(prompt("tell me"), tasks)
         await anyio.wait_all_tasks_blocked()
-        with anyio.fail_after(5):
+        with anyio.fail_after(60):
             await ahead.finish(prompt("tell me", before="Another conversation."))
     assert reader.cancelled == 1
 
@@ -80,7 +80,7 @@ async def test_after_a_lost_session_there_is_nothing_to_wait_for():
         ahead.start(prompt("tell"), tasks)
         await anyio.wait_all_tasks_blocked()
         tasks.cancel_scope.cancel()
-    with anyio.fail_after(5):
+    with anyio.fail_after(60):
         await ahead.finish(prompt("tell"))
 
 

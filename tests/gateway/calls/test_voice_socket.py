@@ -56,7 +56,7 @@ class Caller:
         await self.socket.send(frame)
 
     async def hears(self) -> Any:
-        with anyio.fail_after(5):
+        with anyio.fail_after(60):
             message = await self.socket.recv()
             return message if isinstance(message, bytes) else json.loads(message)
 
@@ -67,7 +67,7 @@ class Caller:
         return heard
 
     async def is_closed(self) -> tuple[int | None, str | None]:
-        with anyio.fail_after(5), suppress(ConnectionClosed):
+        with anyio.fail_after(60), suppress(ConnectionClosed):
             async for _ in self.socket:
                 pass
         return self.socket.close_code, self.socket.close_reason
@@ -333,7 +333,7 @@ async def test_a_server_that_stops_can_tell_when_a_call_has_said_why_it_ends(rin
         await caller.hears()
         assert answers.running == 1
         await caller.says("stop")
-        with anyio.fail_after(5):
+        with anyio.fail_after(60):
             await ended.wait()
         assert (await caller.is_closed())[0] == 1000
 
@@ -393,7 +393,7 @@ async def serve_stalled(
         ModelRegistry(lambda: [MINI], {}),
         settings=settings,
     )
-    with anyio.fail_after(5):
+    with anyio.fail_after(60):
         await VoiceSocket(socket, services).serve(greet=False)  # type: ignore[arg-type]
 
 
@@ -471,7 +471,7 @@ async def test_a_call_is_recorded_from_its_start_if_its_client_asks_for_it(ring:
         {"user": "ada", "kind": "call", "conversation": "", "marks": True, "at_once": False}
     ]
     [looker] = lookers.lookers
-    with anyio.fail_after(5):
+    with anyio.fail_after(60):
         await looker.closed.wait()
     assert looker.seen == [call_events.MicrophoneAudio(b"\1\0"), call_events.State(0, "hearing")]
 

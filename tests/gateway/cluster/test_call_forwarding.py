@@ -175,7 +175,7 @@ async def test_a_client_that_leaves_ends_the_call_there(joined):
         async with gateways.called() as socket:
             await socket.recv()
             await socket.close(1000)
-        with anyio.fail_after(10):
+        with anyio.fail_after(60):
             await left.wait()
     assert codes == [1000]
 
@@ -206,7 +206,7 @@ async def test_a_client_that_reads_nothing_holds_up_the_one_who_speaks(joined):
 
 async def test_what_nobody_else_has_is_held_here(joined):
     async with joined(echoes) as gateways, gateways.called("near"):
-        with anyio.fail_after(10):
+        with anyio.fail_after(60):
             await gateways.answered.wait()
     assert gateways.answers == [None]
     assert not gateways.seen
@@ -217,14 +217,14 @@ async def test_a_call_that_was_passed_on_goes_no_further(joined):
         joined(echoes) as gateways,
         gateways.called(additional_headers={"x-duologue-hop": "any"}),
     ):
-        with anyio.fail_after(10):
+        with anyio.fail_after(60):
             await gateways.answered.wait()
     assert gateways.answers == [None]
 
 
 async def ends(gateways: Gateways, conversation: str = "far") -> tuple[int | None, str | None]:
     async with gateways.called(conversation) as socket:
-        with anyio.fail_after(10), suppress(ConnectionClosed):
+        with anyio.fail_after(60), suppress(ConnectionClosed):
             while True:
                 await socket.recv()
         return socket.close_code, socket.close_reason

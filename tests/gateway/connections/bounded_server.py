@@ -135,7 +135,7 @@ class BoundedServer:
             await anyio.lowlevel.checkpoint()
 
     async def until(self, true: Callable[[], bool]) -> None:
-        with anyio.fail_after(10):
+        with anyio.fail_after(60):
             while not true():  # noqa: ASYNC110 - the event loop's own callbacks set no events
                 await anyio.sleep(0.001)
 
@@ -161,7 +161,7 @@ class Client:
     async def read(self, until: bytes | None = None) -> bytes:
         """What comes until this text, or until the server closes."""
         data = b""
-        with anyio.fail_after(10):
+        with anyio.fail_after(60):
             while until is None or until not in data:
                 try:
                     data += await self.stream.receive()

@@ -57,7 +57,7 @@ def connect(serve: Any) -> Connect:
     async def connected(seats: Seats | None, **options: Any) -> AsyncIterator[AsyncOpenAI]:
         async with serve(application(seats, **options)) as address:
             url = f"http://{address}/v1"
-            async with AsyncOpenAI(base_url=url, api_key="any", max_retries=0, timeout=10) as client:
+            async with AsyncOpenAI(base_url=url, api_key="any", max_retries=0, timeout=60) as client:
                 yield client
 
     return connected
@@ -105,7 +105,7 @@ async def test_its_beginning_comes_before_the_whole_is_made(serve: Any, form: st
     seats = Seats()
     seats.hold = anyio.Event()
     body = {"input": "one two three four five six", "response_format": form}
-    with anyio.fail_after(10):
+    with anyio.fail_after(60):
         async with (
             serve(application(seats)) as address,
             httpx.AsyncClient() as client,
@@ -192,7 +192,7 @@ async def test_a_client_that_leaves_frees_the_seat(serve: Any, stream_format: st
     seats = Seats()
     seats.hold = anyio.Event()
     body = {"input": "one two three", "response_format": "pcm", "stream_format": stream_format}
-    with anyio.fail_after(5):
+    with anyio.fail_after(60):
         async with serve(application(seats)) as address:
             async with (
                 httpx.AsyncClient() as client,
@@ -342,7 +342,7 @@ async def test_fields_that_change_nothing_are_named_in_a_header() -> None:
 async def test_a_client_that_leaves_ends_the_writing(serve: Any, stream: str) -> None:
     seats = Seats("hello there")
     seats.hold = anyio.Event()
-    with anyio.fail_after(5):
+    with anyio.fail_after(60):
         async with serve(application(seats)) as address:
             async with anyio.create_task_group() as tasks:
 

@@ -51,7 +51,7 @@ async def test_a_stream_is_kept_alive_until_the_model_is_there_and_tells_which(
     seen: list[str] = []
     async with (
         serve(app) as address,
-        httpx.AsyncClient(timeout=10) as client,
+        httpx.AsyncClient(timeout=60) as client,
         client.stream("POST", f"http://{address}{PATH}", json=body) as answer,
     ):
         async for line in answer.aiter_lines():
@@ -66,7 +66,7 @@ async def test_a_whole_reply_waits_and_tells_which_model_answered(
     app: FastAPI, serve: Any, requested: Requested
 ) -> None:
     answers: list[httpx.Response] = []
-    async with serve(app) as address, httpx.AsyncClient(timeout=10) as client:
+    async with serve(app) as address, httpx.AsyncClient(timeout=60) as client:
 
         async def ask() -> None:
             answers.append(
@@ -81,14 +81,14 @@ async def test_a_whole_reply_waits_and_tells_which_model_answered(
 
 
 async def test_who_leaves_waits_no_more(app: FastAPI, serve: Any, requested: Requested) -> None:
-    async with serve(app) as address, httpx.AsyncClient(timeout=10) as client:
+    async with serve(app) as address, httpx.AsyncClient(timeout=60) as client:
         with anyio.CancelScope() as leaving:
             async with anyio.create_task_group() as tasks:
                 body = {"model": "other", "messages": HELLO}
                 tasks.start_soon(lambda: client.post(f"http://{address}{PATH}", json=body))
                 await requested.asked.wait()
                 leaving.cancel()
-        with anyio.fail_after(10):
+        with anyio.fail_after(60):
             await requested.left.wait()
 
 
@@ -97,7 +97,7 @@ async def test_a_load_that_fails_is_an_error_with_its_code(
 ) -> None:
     requested.problem = EngineFailed("It broke.", code="load_failed", status=500)
     requested.gate.set()
-    async with serve(app) as address, httpx.AsyncClient(timeout=10) as client:
+    async with serve(app) as address, httpx.AsyncClient(timeout=60) as client:
         answer = await client.post(f"http://{address}{PATH}", json={"model": "other", "messages": HELLO})
     assert (answer.status_code, answer.json()["error"]["code"]) == (500, "load_failed")
 
@@ -119,7 +119,7 @@ async def asked(socket: Any, **fields: Any) -> None:
 
 
 async def heard(socket: Any) -> dict[str, Any]:
-    with anyio.fail_after(10):
+    with anyio.fail_after(60):
         while (message := json.loads(await socket.recv()))["type"] not in ("done", "error"):
             pass
         return dict(message)

@@ -90,7 +90,7 @@ async def lines_of(serve: Any, app: FastAPI, requested: Requested, path: str) ->
     seen: list[str] = []
     async with (
         serve(app) as address,
-        httpx.AsyncClient(timeout=10) as client,
+        httpx.AsyncClient(timeout=60) as client,
         client.stream("POST", f"http://{address}{path}", json=body_of(path, stream=True)) as answer,
     ):
         assert answer.status_code == 200
@@ -121,7 +121,7 @@ async def test_a_whole_reply_waits_for_the_model(
     app: FastAPI, serve: Any, requested: Requested, path: str
 ) -> None:
     answers: list[httpx.Response] = []
-    async with serve(app) as address, httpx.AsyncClient(timeout=10) as client:
+    async with serve(app) as address, httpx.AsyncClient(timeout=60) as client:
 
         async def ask() -> None:
             answers.append(await client.post(f"http://{address}{path}", json=body_of(path, stream=False)))
@@ -156,13 +156,13 @@ async def test_who_leaves_waits_no_more(
     script: Any, serve: Any, requested: Requested, tmp_path: Path, path: str, body: dict[str, Any]
 ) -> None:
     app = application(script, requested, tmp_path, PATIENT)
-    async with serve(app) as address, httpx.AsyncClient(timeout=10) as client:
+    async with serve(app) as address, httpx.AsyncClient(timeout=60) as client:
         with anyio.CancelScope() as leaving:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(lambda: client.post(f"http://{address}{path}", json=body))
                 await requested.asked.wait()
                 leaving.cancel()
-        with anyio.fail_after(10):
+        with anyio.fail_after(60):
             await requested.left.wait()
     assert not script.requests
 
@@ -175,7 +175,7 @@ async def test_an_early_error_has_its_status(
     requested.problem = EngineFailed("It broke.", code="load_failed", status=507)
     requested.gate.set()
     app = application(script, requested, tmp_path, PATIENT)
-    async with serve(app) as address, httpx.AsyncClient(timeout=10) as client:
+    async with serve(app) as address, httpx.AsyncClient(timeout=60) as client:
         answer = await client.post(f"http://{address}{path}", json=body_of(path, stream=stream))
     assert (answer.status_code, answer.json()["error"]["message"]) == (507, "It broke.")
 
@@ -203,7 +203,7 @@ async def test_what_the_model_cannot_do_is_an_early_error_too(
 ) -> None:
     body = body_of(path, stream=True, model="mini") | CANNOT.get(path, {})
     app = application(script, requested, tmp_path, PATIENT)
-    async with serve(app) as address, httpx.AsyncClient(timeout=10) as client:
+    async with serve(app) as address, httpx.AsyncClient(timeout=60) as client:
         answer = await client.post(f"http://{address}{path}", json=body)
     assert answer.status_code == 400, answer.text
 
@@ -212,6 +212,6 @@ async def test_loading_alone_answers_when_the_model_is_there(
     app: FastAPI, serve: Any, requested: Requested
 ) -> None:
     requested.gate.set()
-    async with serve(app) as address, httpx.AsyncClient(timeout=10) as client:
+    async with serve(app) as address, httpx.AsyncClient(timeout=60) as client:
         answer = await client.post(f"http://{address}{LOADS[0]}", json=LOADS[1])
     assert (answer.json()["done"], answer.json()["done_reason"]) == (True, "load")

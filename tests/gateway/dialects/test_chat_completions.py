@@ -82,7 +82,7 @@ def connect(script: Any, serve: Any) -> Connect:
     async def connected(**options: Any) -> AsyncIterator[AsyncOpenAI]:
         async with serve(application(script, **options)) as address:
             url = f"http://{address}/v1"
-            async with AsyncOpenAI(base_url=url, api_key="any", max_retries=0, timeout=10) as client:
+            async with AsyncOpenAI(base_url=url, api_key="any", max_retries=0, timeout=60) as client:
                 yield client
 
     return connected
@@ -144,7 +144,7 @@ async def test_the_synchronous_client_in_a_thread_of_its_own(script: Any, serve:
     script.plays(TextDelta("Hello"), Done("stop"))
 
     def talk(address: str) -> tuple[str | None, str]:
-        with OpenAI(base_url=f"http://{address}/v1", api_key="any", max_retries=0, timeout=10) as client:
+        with OpenAI(base_url=f"http://{address}/v1", api_key="any", max_retries=0, timeout=60) as client:
             whole = client.chat.completions.create(model="mini", messages=HELLO)
             stream = client.chat.completions.create(model="mini", messages=HELLO, stream=True)
             streamed = "".join(chunk.choices[0].delta.content or "" for chunk in stream)
@@ -453,7 +453,7 @@ async def test_a_stream_that_waits_in_the_queue_is_kept_alive(
     seen: list[str] = []
     async with (
         serve(application(script, patience=0.0, keep_alive=60)) as address,
-        httpx.AsyncClient(timeout=10) as client,
+        httpx.AsyncClient(timeout=60) as client,
         client.stream("POST", f"http://{address}{PATH}", json={"messages": HELLO, "stream": True}) as answer,
     ):
         async for line in answer.aiter_lines():
@@ -513,7 +513,7 @@ async def test_a_stream_is_kept_alive_while_media_are_fetched_and_read(
     options = {option: slow(gate), "patience": 0.0, "keep_alive": 60}
     async with (
         serve(application(script, **options)) as address,
-        httpx.AsyncClient(timeout=10) as client,
+        httpx.AsyncClient(timeout=60) as client,
         client.stream("POST", f"http://{address}{PATH}", json=body) as answer,
     ):
         async for line in answer.aiter_lines():
@@ -539,7 +539,7 @@ async def test_a_client_that_leaves_ends_what_is_fetched_for_it(script: Any, ser
     content = [{"type": "image_url", "image_url": "https://example.org/cat.png"}]
     body = {"messages": [{"role": "user", "content": content}], "model": "seer"}
     async with serve(application(script, references=fetching)) as address:
-        with anyio.fail_after(5):
+        with anyio.fail_after(60):
             async with httpx.AsyncClient() as client, anyio.create_task_group() as tasks:
                 tasks.start_soon(partial(client.post, f"http://{address}{PATH}", json=body))
                 await fetching.begun.wait()
@@ -570,7 +570,7 @@ async def test_a_client_that_leaves_ends_the_generation(
         name, _, port = address.partition(":")
         body = json.dumps({"messages": HELLO, "stream": stream}).encode()
         head = f"POST {PATH} HTTP/1.1\r\nHost: {address}\r\nContent-Length: {len(body)}\r\n\r\n"
-        with anyio.fail_after(5):
+        with anyio.fail_after(60):
             async with await anyio.connect_tcp(name, int(port)) as socket:
                 await socket.send(head.encode() + body)
                 while not script.yielded:
@@ -588,7 +588,7 @@ async def test_the_official_clients_close_ends_the_generation(script: Any, conne
             if chunk.choices[0].delta.content:
                 break
         await stream.close()
-        with anyio.fail_after(5):
+        with anyio.fail_after(60):
             await script.left.wait()
     assert script.running == 0
 
@@ -613,7 +613,7 @@ async def test_a_batch_of_events_is_one_write(script: Any) -> None:
         "type": "http", "method": "POST", "path": PATH, "headers": [], "query_string": b"",
         "scheme": "http", "server": ("test", 80), "http_version": "1.1",
     }  # fmt: skip
-    with anyio.fail_after(5):
+    with anyio.fail_after(60):
         await app(scope, receive, send)
     assert len([message for message in sent if message.get("body")]) == 3
 

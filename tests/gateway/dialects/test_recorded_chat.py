@@ -85,7 +85,7 @@ async def test_a_spoken_chat_is_recorded_if_its_client_asks_for_it(serve: Any):
     heard = await asked(serve, lookers, **SPOKEN)
     assert heard[-1]["recording_session_id"] == "r1"
     [looker] = lookers.lookers
-    with anyio.fail_after(5):
+    with anyio.fail_after(60):
         await looker.closed.wait()
     assert lookers.begun == [{"user": "ada", "kind": "chat", "marks": False, "at_once": True}]
     assert any(isinstance(each, call_events.ReplyAudio) for each in looker.seen)

@@ -44,7 +44,7 @@ def application(script: Any, **options: Any) -> FastAPI:
 async def client(script: Any, serve: Any) -> AsyncIterator[AsyncOpenAI]:
     async with (
         serve(application(script)) as address,
-        AsyncOpenAI(base_url=f"http://{address}/v1", api_key="any", max_retries=0, timeout=10) as client,
+        AsyncOpenAI(base_url=f"http://{address}/v1", api_key="any", max_retries=0, timeout=60) as client,
     ):
         yield client
 
@@ -86,7 +86,7 @@ async def test_the_synchronous_client_in_a_thread_of_its_own(script: Any, serve:
     script.plays(TextDelta("Hello"), Done("stop"))
 
     def talk(address: str) -> tuple[str, str]:
-        with OpenAI(base_url=f"http://{address}/v1", api_key="any", max_retries=0, timeout=10) as client:
+        with OpenAI(base_url=f"http://{address}/v1", api_key="any", max_retries=0, timeout=60) as client:
             whole = client.completions.create(model="mini", prompt="a")
             stream = client.completions.create(model="mini", prompt="a", stream=True)
             return whole.choices[0].text, "".join(chunk.choices[0].text for chunk in stream)
@@ -138,12 +138,12 @@ async def test_a_client_that_leaves_ends_the_generation(
     stream = await client.completions.create(model="mini", prompt=prompts, stream=True)
     await anext(aiter(stream))
     await stream.close()
-    with anyio.fail_after(10):
+    with anyio.fail_after(60):
         while script.running:
             await anyio.lowlevel.checkpoint()
     with pytest.raises(openai.APITimeoutError):
         await client.completions.create(model="mini", prompt=prompts, timeout=0.2)
-    with anyio.fail_after(10):
+    with anyio.fail_after(60):
         while script.running:
             await anyio.lowlevel.checkpoint()
 

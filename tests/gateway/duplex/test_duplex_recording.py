@@ -59,7 +59,7 @@ async def test_the_recording_ends_with_its_session(open_server: Open):
     async with open_server(Seat(), recordings=lookers) as server, server.connect() as caller:
         await caller.prepares(record=True)
         await caller.says("stop")
-        with anyio.fail_after(5):
+        with anyio.fail_after(60):
             await lookers.lookers[0].closed.wait()
 
 

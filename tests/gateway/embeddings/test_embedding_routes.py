@@ -158,7 +158,7 @@ async def test_a_client_that_leaves_ends_the_work(serve: Any) -> None:
     async with serve(application(service)) as address, httpx.AsyncClient() as client:
         with pytest.raises(httpx.ReadTimeout):
             await client.post(f"http://{address}/v1/embeddings", json={"input": "a"}, timeout=0.2)
-        with anyio.fail_after(5):
+        with anyio.fail_after(60):
             await service.left.wait()
 
 

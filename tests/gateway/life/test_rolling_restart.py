@@ -23,7 +23,7 @@ def restart(pool, tasks, memory=ROOM, **options) -> RollingRestart:
 
 
 async def ended(rolling: RollingRestart) -> None:
-    with anyio.fail_after(10):
+    with anyio.fail_after(60):
         while rolling.progress.running:
             await anyio.wait_all_tasks_blocked()
 

@@ -52,7 +52,7 @@ async def download_queue(fetch, **options):
 
 
 async def until(true) -> None:
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         while not true():
             await anyio.wait_all_tasks_blocked()
 
@@ -127,7 +127,7 @@ async def test_one_that_is_asked_for_again_while_it_is_being_stopped_is_brought_
     def fetch(work: Work) -> None:
         started.append(work.what)
         if len(started) == 1:
-            assert let_go.wait(10)
+            assert let_go.wait(60)
             work.advance(1)
 
     async with download_queue(fetch) as (downloads, _):
@@ -187,7 +187,7 @@ async def test_closing_stops_what_runs_and_what_waits_and_takes_nothing_new():
 
 async def test_leaving_the_line_ends_the_thread_at_work():
     fetch = FakeFetch()
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         async with download_queue(fetch) as (downloads, _):
             downloads.enqueue("a/one")
             await until(lambda: fetch.started == ["a/one"])

@@ -239,7 +239,7 @@ async def test_a_client_that_leaves_waits_for_no_load_any_more():
         assert loads.waiting == 1
         return {"type": "http.disconnect"}
 
-    with anyio.fail_after(5), pytest.raises(BadRequest, match="left"):
+    with anyio.fail_after(60), pytest.raises(BadRequest, match="left"):
         await requested(loads).card("qwen3-4b", "anna", receive=receive)
     assert loads.waiting == 0
 
@@ -280,13 +280,13 @@ async def test_an_answer_that_cannot_be_kept_alive_says_in_time_that_the_model_i
     never = Never()
     rest(never, "sleepy")
     models = RequestedModels(ModelRegistry(lambda: never.cards, {}), list, never, patience=0.01)
-    with anyio.fail_after(5), pytest.raises(Unavailable) as refusal:
+    with anyio.fail_after(60), pytest.raises(Unavailable) as refusal:
         await models.card("sleepy", "ada", receive=stays)
     assert (refusal.value.code, refusal.value.retry_after) == ("model_loading", 5.0)
     never.places = {"sleepy": 3}
     with (
         watched_queue() as told,
-        anyio.fail_after(5),
+        anyio.fail_after(60),
         pytest.raises(Unavailable, match="number 3") as refusal,
     ):
         await models.card("sleepy", "ada", in_time=True)

@@ -138,13 +138,13 @@ async def test_a_pull_ends_with_its_client_and_another_goes_on(desk: Desk, serve
         httpx.AsyncClient() as client,
     ):
         await begin(client, address)
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             while downloads.rows()[0].state != "stopped":
                 await anyio.wait_all_tasks_blocked()
         running = downloads.enqueue("a/b")
         await begin(client, address)
         hub.hangs = False
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             async for row in downloads.follow(running.id):
                 last = row.state
     assert last == "done"

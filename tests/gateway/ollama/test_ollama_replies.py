@@ -84,7 +84,7 @@ def connect(routes: Routes, serve: Any) -> Connect:
     @asynccontextmanager
     async def connected(**options: Any) -> AsyncIterator[ollama.AsyncClient]:
         async with serve(application(routes(**options))) as address:
-            yield ollama.AsyncClient(f"http://{address}", timeout=20)
+            yield ollama.AsyncClient(f"http://{address}", timeout=60)
 
     return connected
 
@@ -254,7 +254,7 @@ async def test_the_official_client_raises_a_late_failure(script: Any, connect: C
 async def test_a_long_silence_is_broken_by_lines_that_clients_read(script: Any, connect: Connect) -> None:
     script.plays(None)
     async with connect(patience=0.01, keep_alive=0.01) as client:
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             async for part in await client.chat("mini", HELLO, stream=True):
                 assert part.message.content == ""
                 break
@@ -267,6 +267,6 @@ async def test_a_client_that_leaves_ends_the_reply(script: Any, routes: Routes, 
         async with client.stream("POST", f"http://{address}/api/generate", json=body) as answer:
             async for _ in answer.aiter_lines():
                 break
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             await script.left.wait()
     assert script.running == 0

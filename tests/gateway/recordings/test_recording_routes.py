@@ -46,7 +46,7 @@ class Server:
         recorder.saw(ImagePart(b"second", "text/html"))
         if ends:
             recorder.close()
-            with anyio.fail_after(20):
+            with anyio.fail_after(60):
                 await recorder.written.wait()
         return recorder.id
 

@@ -58,7 +58,7 @@ async def a_recording(service: RecordingService, user: str = "anna") -> str:
     for _ in range(50):
         recorder.client_sent(call_events.MicrophoneAudio(bytes(640)))
     recorder.close()
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         await recorder.written.wait()
     return recorder.id
 
@@ -96,7 +96,7 @@ async def test_of_a_chat_all_is_recorded_that_was_sent(opened: Open):
             [call_events.ReplyAudioStarted(0, 1), call_events.ReplyAudio(0, 1, bytes(96_000))]
         )
         recorder.close()
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             await recorder.written.wait()
         assert recorder.duration >= 2000
 
@@ -163,7 +163,7 @@ async def test_a_recording_ends_where_its_owner_has_no_more_room(
         recorder = await service.start("anna", "call", marks=True, on_end=lambda reason: ended.set())
         recorder.server_sent([call_events.State(0, "listening")])
         await rows.add(StoredRecording("big", "anna", "call", size=2**30, ended="ended"))
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             await ended.wait()
         assert recorder.ended == "full"
 

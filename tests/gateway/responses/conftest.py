@@ -63,7 +63,7 @@ class Bench:
         self.ann: Any = await stack.enter_async_context(self.client("ann"))
         self.bob: Any = await stack.enter_async_context(self.client("bob"))
         self.plain = await stack.enter_async_context(
-            httpx.AsyncClient(base_url=f"http://{self.address}/v1", headers={"x-user": "ann"}, timeout=10)
+            httpx.AsyncClient(base_url=f"http://{self.address}/v1", headers={"x-user": "ann"}, timeout=60)
         )
 
     def new_service(self, allowed: Allowed = anyone) -> ResponseService:
@@ -82,7 +82,7 @@ class Bench:
             base_url=f"http://{self.address}/v1",
             api_key="any",
             max_retries=0,
-            timeout=10,
+            timeout=60,
             default_headers={"x-user": user},
         )
 

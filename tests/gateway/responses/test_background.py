@@ -28,7 +28,7 @@ async def ended(bench: Bench, id: str) -> Any:
     """The response once it has ended."""
     job = bench.service._background.find("ann", id)
     if job is not None:
-        with anyio.fail_after(5):
+        with anyio.fail_after(60):
             await job.ended.wait()
     return await bench.ann.responses.retrieve(id)
 
@@ -252,7 +252,7 @@ async def test_an_end_that_cannot_be_stored_is_stored_later(
         failed = await ended(bench, begun.id)
         assert (failed.status, failed.error.code) == ("failed", "database_unavailable")
         assert (await bench.store.responses.get("ann", begun.id)).status == "in_progress"
-    with anyio.fail_after(5):
+    with anyio.fail_after(60):
         while (stored := await bench.store.responses.get("ann", begun.id)).status != "failed":  # noqa: ASYNC110 (as a client does)
             await anyio.sleep(0.01)
     assert stored.response["error"]["code"] == "database_unavailable"

@@ -270,7 +270,7 @@ def lets_go(connection: HubConnection, url: str) -> bool:
 
     thread = threading.Thread(target=reading, daemon=True)
     thread.start()
-    assert first.wait(10)
+    assert first.wait(60)
     connection.stop()
     thread.join(10)
     return len(ended) == 1

@@ -30,7 +30,7 @@ async def test_time_passes_only_when_it_is_told_to():
 
 
 async def test_a_sleep_of_nothing_is_over_at_once():
-    with anyio.fail_after(5):
+    with anyio.fail_after(60):
         await StepClock().sleep(0)
 
 

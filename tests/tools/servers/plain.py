@@ -6,6 +6,7 @@ picture, `end` ends the process. There is one resource, note://today.
 
 import io
 import os
+from collections import defaultdict
 from pathlib import Path
 
 import anyio
@@ -15,12 +16,15 @@ from PIL import Image as Picture
 
 server = MCPServer("plain")
 READS = ToolAnnotations(read_only_hint=True)
+looked: defaultdict[str, anyio.Event] = defaultdict(anyio.Event)
 
 
 @server.tool(annotations=READS)
-async def look(at: str, seconds: float = 0) -> str:
-    """Tells what it looked at, after so many seconds."""
-    await anyio.sleep(seconds)
+async def look(at: str, after: str = "") -> str:
+    """Tells what it looked at, once something else was looked at where that is to come first."""
+    looked[at].set()
+    if after:
+        await looked[after].wait()
     return f"saw {at}"
 
 

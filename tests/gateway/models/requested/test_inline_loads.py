@@ -109,7 +109,7 @@ async def loads(machine: Any) -> AsyncIterator[InlineLoads]:
 
 
 async def settled(*work: Callable[[], Any]) -> None:
-    with anyio.fail_after(10):
+    with anyio.fail_after(60):
         async with anyio.create_task_group() as tasks:
             for one in work:
                 tasks.start_soon(one)
