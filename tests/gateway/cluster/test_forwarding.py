@@ -61,6 +61,15 @@ async def test_a_claimed_conversation_is_asked_of_its_owner_and_of_a_dead_one_it
     assert (lost.status_code, lost.json()["error"]["code"]) == (410, "gateway_gone")
 
 
+async def test_the_last_gateway_says_too_what_was_lost_with_the_others(pair):
+    one, _ = pair
+    one.neighbours.living = lambda: [GatewayEntry(ONE, "", "http://1", "", 7, 0, 0)]
+    async with one.client() as client:
+        lost = await client.post("/api/conversations/lost/runs", json={})
+        assert (await client.get("/api/conversations/near")).text == "1 "
+    assert (lost.status_code, lost.json()["error"]["code"]) == (410, "gateway_gone")
+
+
 async def test_a_request_is_passed_on_once_even_where_both_believe_the_other_has_it(pair):
     one, two = pair
     two.reaches(one, owners={"conversation:far": ONE})
@@ -86,6 +95,17 @@ async def test_a_run_that_is_not_known_here_is_asked_of_the_others_with_the_same
         assert (await client.post("/api/runs/r/stop", content=b"why")).text == "2 why"
         unknown = await client.post("/api/runs/q/stop")
     assert (unknown.status_code, unknown.text) == (404, "unknown")
+
+
+@pytest.mark.parametrize(("address", "status"), [("http://3", 503), ("", 404)])
+async def test_what_only_a_gateway_may_know_that_cannot_be_reached_is_not_said_to_be_unknown(address, status):
+    one, two = Gateway(ONE, has=("/none",)), Gateway(TWO, has=("/api/runs/r/stop",))
+    one.reaches(two)
+    known = one.neighbours.living()
+    one.neighbours.living = lambda: [GatewayEntry(THREE, "", address, "", 7, 0, 0), *known]
+    async with one.client() as client:
+        assert (await client.post("/api/runs/r/stop", content=b"why")).text == "2 why"
+        assert (await client.get("/api/runs/q")).status_code == status
 
 
 async def spoken(gateway: Gateway, method: str, path: str, *heard: Message) -> list[Message]:

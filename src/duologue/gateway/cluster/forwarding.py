@@ -170,9 +170,12 @@ class Forwarding:
             await self._pass_on(owner, scope, receive, send)
 
     def _thing(self, scope: Scope) -> HeldThing | None:
-        if scope["type"] != "http" or not self._neighbours.others or header_values(scope, HEADER):
+        if scope["type"] != "http" or not self._neighbours.gateway or header_values(scope, HEADER):
             return None
-        return held_thing(scope["method"], scope["path"])
+        thing = held_thing(scope["method"], scope["path"])
+        # The last gateway too knows by their claims what was lost with the others.
+        is_asked = thing is not None and (thing.how == "claim" or self._neighbours.others)
+        return thing if is_asked else None
 
     async def _ask_around(self, thing: HeldThing, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer here; if this gateway does not have it, by the gateway that does."""
@@ -182,16 +185,22 @@ class Forwarding:
         await self._app(scope, _replayed(body, receive), probe)
         if not probe.held:
             return
+        unreachable: Problem | None = None
         for entry in self._neighbours.others:
             other = _Probe(send, thing.missing)
             try:
                 await self._exchange(entry, scope, _replayed(body, receive), other)
-            except Problem:
+            except Problem as problem:
                 if other.has_passed:
                     raise _broken_off() from None
-                continue  # the others may have it
+                # It may be the one that has it. Nobody expects that of a gateway without an address.
+                unreachable = problem if entry.address else unreachable
+                continue
             if not other.held:
                 return
+        if unreachable is not None:
+            await refuse(scope, receive, send, unreachable)
+            return
         for message in probe.held:
             await send(message)
 
