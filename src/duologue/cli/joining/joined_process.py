@@ -59,7 +59,7 @@ class JoinedProcess:
                 code, last_line = await self._run_once()
                 cause = Cause(code, out_of_memory_kills() > kills, last_line)
             except StartFailed as failure:
-                # It may pass: no memory for a process, an environment that is being upgraded. The other workers go on.
+                # The cause may pass, such as too little memory or an environment that is being upgraded. The other workers continue.
                 code, cause = None, Cause(reason=failure.message)
             if code in (NOT_LET_IN, DISMISSED):
                 return code

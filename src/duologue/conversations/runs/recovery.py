@@ -72,8 +72,8 @@ async def recover(store: Store, now: int, cluster: ClusterLink | None = None) ->
 async def end_abandoned(
     store: Store, now: int, cluster: ClusterLink | None = None, given_up: set[str] | None = None
 ) -> list[tuple[str, Run]]:
-    """End the runs whose gateway is gone; those that another gateway ends at the same time are left to it. `given_up`: those of which this
-    failed before; it gets those of which it fails now. Returns (user, run) of each. Raises Unavailable."""
+    """End the runs whose gateway is gone; those that another gateway ends at the same time are left to it. `given_up`: runs for which this
+    failed before; those for which it fails now are added. Returns (user, run) of each. Raises Unavailable."""
     cluster, given_up = cluster or alone(), set() if given_up is None else given_up
     ended = []
     for run in await store.runs.abandoned(cluster.gateway):

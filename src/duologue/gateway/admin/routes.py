@@ -34,7 +34,7 @@ def router(
     @routes.post("/workers/{name:path}/restart", summary="Restart a worker", status_code=202)
     async def restart(name: str) -> dict[str, str]:
         """Ends its process and starts it again at once. Its running replies end with `worker_restarted`; waiting requests keep
-        their place. It is drained no longer, at any server of the database."""
+        their place. This ends a drain of the worker, at all servers of the database."""
         pool = next((pool for pool in pools if name in pool.workers), None)
         if pool is None:
             known = ", ".join(worker for pool in pools for worker in pool.workers) or "none"

@@ -1,7 +1,7 @@
-"""Files of temporary chats that came to another gateway: read from there, for whoever asks here.
+"""Reads files of temporary chats from the gateway that received them.
 
 A file is sent before its message, and a proxy may give the two to different gateways. `conversations/files/blobs.py` asks when it does not know a file. As with
-requests (`forwarding`), the user's own key or login goes along, and is checked there.
+forwarded requests (`forwarding`), the user's own key or login goes along, and is checked there.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ PATH = "/api/blobs/"
 CREDENTIALS = frozenset((b"authorization", b"x-api-key", b"cookie", b"x-request-id", HEADER))
 
 asking: ContextVar[Scope | None] = ContextVar("asking", default=None)
-"""The request for which this task works, if it may ask other gateways for files."""
+"""The request that this task works for, if it may ask other gateways for files."""
 
 
 def note_request(scope: Scope) -> None:
-    """A request has come. One by which another gateway asks for a file asks nobody itself."""
+    """A request has arrived. If another gateway sent it to read a file, this one asks no further gateways."""
     if scope["type"] == "http":
         is_asked_for = scope["path"].startswith(PATH) and header_values(scope, HEADER)
         asking.set(None if is_asked_for else scope)

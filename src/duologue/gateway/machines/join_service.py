@@ -136,7 +136,7 @@ class JoinService:
         self._sessions: dict[str, JoinSession] = {}
         """By the name of the worker."""
         self._joins: OrderedDict[str, join_rules.Allowance] = OrderedDict()
-        """By the key: one that joins without end keeps no other out."""
+        """By key, so that a key that joins endlessly does not keep other keys out."""
         self.admitted: Callable[[str], None] = lambda name: None
         """Called with the name of a worker that was taken into its pool."""
         self.addresses_changed = Notifier()

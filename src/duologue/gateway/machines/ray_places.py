@@ -48,9 +48,9 @@ log = logging.getLogger(__name__)
 GONE_SECONDS = 20.0
 """Seconds in which the worker of a place that was given up has ended."""
 LOOK_AGAIN = 30.0
-"""Seconds after which workers are tried again that could not be moved from a drained node."""
+"""Seconds until workers that could not be moved from a drained node are tried again."""
 BUSY_SECONDS = 1.0
-"""Seconds after which a model is looked at again for which the disk had no time."""
+"""Seconds until a model's files are read again after the disk was too busy."""
 
 
 class RayPlaces:

@@ -295,8 +295,8 @@ class Scheduler:
     # ---- views
 
     def place(self, ticket: str, at: float) -> Moved | None:
-        """The position of a ticket; None if it is not waiting. Far back it is the one that was last told, a few seconds ago or hardly another: making the places of
-        all before it takes a tenth of a second for ten thousand."""
+        """The position of a ticket; None if it is not waiting. Far back it is the one that was told last, which is a few seconds old or has hardly changed: computing
+        the places of ten thousand requests before it would take a tenth of a second."""
         entry = self._waiting.get(ticket)
         if entry is None:
             return None

@@ -145,11 +145,11 @@ def _advice(error: ssl.SSLCertVerificationError) -> str:
             return "it has expired. Renew it on the gateway's machine, or set the clock of this one if it is wrong."
         case certificate_pin.OTHER_HOST | certificate_pin.OTHER_ADDRESS:
             return (
-                f"it is for another name ({error.verify_message.rstrip('.')}). Join by a name that is in it, or pass its fingerprint by --fingerprint: "
+                f"it is for another name ({error.verify_message.rstrip('.')}). Join by a name that is in it, or pass its fingerprint with --fingerprint: "
                 "then its name does not matter."
             )
         case _:
-            return f"{error.verify_message}. Pass the fingerprint of the gateway's certificate or its authority by --fingerprint."
+            return f"{error.verify_message}. Pass the fingerprint of the gateway's certificate or its authority with --fingerprint."
 
 
 def _refused(address: GatewayAddress, status: int, error: _ErrorText) -> Broken:

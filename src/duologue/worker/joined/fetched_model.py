@@ -137,7 +137,7 @@ def _in_our_words(problem: Problem, address: GatewayAddress, name: str) -> Probl
 
 
 def unreachable(address: GatewayAddress) -> Unavailable:
-    """What to say where nobody answers."""
+    """The error when the gateway does not answer."""
     return Unavailable(
         f"The gateway {address} cannot be reached. Is it running, and does a firewall let this machine through?"
     )

@@ -272,7 +272,7 @@ class GatewayLine:
         return self._trust
 
     async def _explained(self, broken: Broken, verify_code: int) -> Broken:
-        """A certificate that is not accepted; one that nobody known has signed with the fingerprint that would be."""
+        """The sentence about a certificate that is not accepted; if its signer is unknown, with its fingerprint."""
         # The pinned one may have been replaced: it is looked for again.
         self._trust = None
         if not self._fingerprints and verify_code not in (EXPIRED, NOT_YET_VALID, OTHER_HOST, OTHER_ADDRESS):
