@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from sqlalchemy import text
+from tests.support.at_once import done_before
 from tests.support.store_fixtures import conversation, row
 
 from duologue.errors import NotFound
+from duologue.store.stores import Store
 from duologue.values.conversations import Blob, DocumentContent, ImageContent, PendingMessage
 
 pytestmark = pytest.mark.anyio
@@ -84,3 +87,19 @@ async def test_a_file_is_dropped_only_while_nothing_refers_to_it(store, clock):
     with pytest.raises(NotFound):
         await store.blobs.get("local", A)
     assert not await store.blobs.drop(A)
+
+
+async def test_a_file_stays_whose_message_stops_waiting_and_is_sent_at_another_gateway_meanwhile(both, clock):
+    one, two = (Store(database, clock) for database in both)
+    await conversation(one, "hello", id="a")
+    await one.blobs.put("local", Blob(A, "image/png", 123))
+    content = (ImageContent(A, "image/png"),)
+    await one.pending.add("local", PendingMessage("x", "a", content))
+    clock.forward(5000)
+    async with done_before(both[0], lambda: two.blobs.drop(A, 1000)) as (first, results):
+        # Stops whoever reads them, at the moment in which a second statement would miss both.
+        await first.connection.execute(text("LOCK TABLE pending IN ACCESS EXCLUSIVE MODE"))
+        sending = Store(first, clock)
+        await sending.messages.add([row("a", "x", "m0", content=content)])
+        await sending.pending.remove("a", "x")
+    assert results == [False]

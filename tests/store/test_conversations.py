@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.at_once import done_before
 from tests.support.store_fixtures import conversation, row
 
 from duologue.errors import BadRequest, NotFound
 from duologue.store import conversations
+from duologue.store.conversations import Conversations
 from duologue.values.conversations import Conversation, Folder, GenerationOptions
 from duologue.values.requests import Sampling
 
@@ -209,3 +211,12 @@ async def test_several_commands_can_be_one(store):
         await broken_off()
     assert await store.conversations.listed("local") == []
     assert await store.messages.all("a") == ()
+
+
+async def test_what_another_gateway_has_just_stored_is_refused_with_a_sentence(both, clock):
+    two = Conversations(both[1], clock)
+    new = [Conversation("a"), Conversation("b")]
+    async with done_before(both[0], lambda: two.create_all("ann", new)) as (first, results):
+        await Conversations(first, clock).create("ann", Conversation("b"))
+    assert results[0].code == "id_taken"
+    assert await two.owner("a") is None

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
+from tests.support.at_once import done_before
 from tests.support.store_fixtures import conversation
 
 from duologue.errors import NotFound
 from duologue.store.cluster.run_claims import MessageTaken
+from duologue.store.pending import Pending
+from duologue.store.stores import Store
 from duologue.values.conversations import GenerationOptions, ImageContent, PendingMessage, TextContent
 
 pytestmark = pytest.mark.anyio
@@ -66,3 +71,25 @@ async def test_one_can_be_removed(store, a):
     for doing in (store.pending.get(a, "x"), store.pending.change(a, "x", {"how": "steer"})):
         with pytest.raises(NotFound):
             await doing
+
+
+async def test_a_change_at_one_gateway_keeps_how_the_other_has_it_wait(both, clock):
+    one, two = (Store(database, clock) for database in both)
+    await conversation(one, "hello", id="a")
+    await one.pending.add("local", waiting("x"))
+    change = partial(two.pending.change, "a", "x", {"content": (TextContent("new"),)})
+    async with done_before(both[0], change) as (first, results):
+        await Pending(first, clock).change_all("a", "hold")
+    (changed,) = await one.pending.of("a")
+    assert (changed.how, changed.content) == ("hold", (TextContent("new"),))
+    assert results == [changed]
+
+
+async def test_what_another_gateway_has_just_sent_is_not_changed(both, clock):
+    one, two = (Store(database, clock) for database in both)
+    await conversation(one, "hello", id="a")
+    await one.pending.add("local", waiting("x"))
+    change = partial(two.pending.change, "a", "x", {"how": "steer"})
+    async with done_before(both[0], change) as (first, results):
+        await Pending(first, clock).remove("a", "x")
+    assert isinstance(results[0], NotFound)

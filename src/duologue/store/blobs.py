@@ -108,7 +108,14 @@ class BlobRows:
     async def unreferenced(self, older_than_ms: int) -> list[str]:
         """Files that no message, item of a response, pending message or draft names, and that were uploaded longer ago than that."""
         async with self._database.reading() as connection:
-            return await self._unreferenced(connection, older_than_ms, None)
+            hashes = list((await connection.scalars(self._unnamed(older_than_ms))).all())
+            if not hashes:
+                return hashes
+            held: set[str] = set()
+            for column in (pending.c.content, drafts.c.value):
+                for text in await connection.scalars(select(column)):
+                    held.update(_HASH.findall(text))
+        return [one for one in hashes if one not in held]
 
     async def drop(self, hash: str, older_than_ms: int = 0) -> bool:
         """Delete the metadata of a file if it is still unreferenced; then its bytes may be removed."""
@@ -122,7 +129,7 @@ class BlobRows:
         async with self._database.writing() as connection:
             # Locked before it is looked at: another gateway may just be adding an owner or a message.
             await connection.execute(select(blobs.c.hash).where(blobs.c.hash == hash).with_for_update())
-            is_dropped = bool(await self._unreferenced(connection, older_than_ms, hash))
+            is_dropped = await connection.scalar(self._unused(older_than_ms, hash)) is not None
             if is_dropped:
                 await connection.execute(delete(blobs).where(blobs.c.hash == hash))
             yield is_dropped
@@ -137,26 +144,24 @@ class BlobRows:
                 existing.update((await connection.scalars(these)).all())
         return existing
 
-    async def _unreferenced(
-        self, connection: AsyncConnection, older_than_ms: int, hash: str | None
-    ) -> list[str]:
+    def _unnamed(self, older_than_ms: int) -> Any:
+        """Those that no message and no item names, and that were uploaded longer ago than that."""
         newest = (
             select(func.coalesce(func.max(blob_owners.c.created), 0))
             .where(blob_owners.c.hash == blobs.c.hash)
             .scalar_subquery()
         )
-        these = select(blobs.c.hash).where(
+        return select(blobs.c.hash).where(
             ~exists().where(message_blobs.c.hash == blobs.c.hash),
             ~exists().where(response_item_blobs.c.hash == blobs.c.hash),
             newest <= self._now() - older_than_ms,
         )
-        if hash is not None:
-            these = these.where(blobs.c.hash == hash)
-        hashes = list((await connection.scalars(these)).all())
-        if not hashes:
-            return hashes
-        held: set[str] = set()
-        for column in (pending.c.content, drafts.c.value):
-            for text in await connection.scalars(select(column)):
-                held.update(_HASH.findall(text))
-        return [one for one in hashes if one not in held]
+
+    def _unused(self, older_than_ms: int, hash: str) -> Any:
+        """One of those, if nothing else names it. One statement, which sees one moment: a message that is sent leaves those that wait and
+        comes into the conversation in one transaction of another gateway, and between two statements it would be in neither."""
+        return self._unnamed(older_than_ms).where(
+            blobs.c.hash == hash,
+            ~exists().where(pending.c.content.contains(hash)),
+            ~exists().where(drafts.c.value.contains(hash)),
+        )

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 from sqlalchemy import Row, Update, delete, func, insert, select, tuple_, update
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from duologue.errors import BadRequest, NotFound
@@ -78,7 +79,11 @@ class Conversations:
             there = select(conversations.c.id).where(conversations.c.id.in_(ids)).limit(1)
             if len(set(ids)) < len(ids) or await connection.scalar(there) is not None:
                 raise _id_taken()
-            await connection.execute(insert(conversations), values)
+            try:
+                await connection.execute(insert(conversations), values)
+            except IntegrityError:
+                # Another gateway has just stored one, or deleted a folder. The transaction is undone; stored one by one, each says which.
+                raise _id_taken() from None
 
     async def get(
         self, user: str, id: str, *, deleted: bool = False, within: AsyncConnection | None = None
@@ -240,6 +245,8 @@ async def _check_folder(connection: AsyncConnection, user: str, folder: str | No
     if folder is None:
         return
     statement = select(folders.c.id).where(folders.c.id == folder, folders.c.user == user)
+    # Kept until the transaction ends: another gateway may just be deleting it.
+    statement = statement.with_for_update(read=True, key_share=True)
     if await connection.scalar(statement) is None:
         raise BadRequest("There is no such folder.", code="unknown_folder", param="folder")
 

@@ -65,12 +65,15 @@ class Pending:
         async with self._database.reading() as connection:
             return _found((await connection.execute(_one(conversation, id))).first())
 
+    @repeated
     async def change(self, conversation: str, id: str, changes: Mapping[str, object]) -> PendingMessage:
         """Change some of CHANGEABLE; its position stays. Raises NotFound, ValueError for another name."""
         if unknown := set(changes) - CHANGEABLE:
             raise ValueError(f"cannot be changed: {sorted(unknown)}")
         async with self._database.writing() as connection:
-            old = _found((await connection.execute(_one(conversation, id))).first())
+            # Held: what another gateway makes of it meanwhile, above all how it waits, is not written over.
+            one = _one(conversation, id).with_for_update()
+            old = _found((await connection.execute(one)).first())
             new = msgspec.structs.replace(old, **changes)
             await connection.execute(
                 update(pending)

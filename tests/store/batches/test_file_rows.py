@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from tests.support.at_once import done_before
 
 from duologue.errors import NotFound
-from duologue.values.batches.stored_batch import StoredFile
+from duologue.store.batches.file_rows import FileRows
+from duologue.values.batches.stored_batch import StoredBatch, StoredFile
 
 pytestmark = pytest.mark.anyio
 
@@ -62,3 +64,20 @@ async def test_a_deleted_one_is_gone(store):
     assert await store.files.delete("f1")
     assert not await store.files.delete("f1")
     assert await store.files.ids() == set()
+
+
+async def test_one_that_a_batch_still_reads_does_not_expire(store, clock):
+    await store.files.add(file("f1", expires=clock.at))
+    batch = StoredBatch("batch_1", "anna", "/v1/chat/completions", "f1", 0, 1)
+    await store.batches.add(batch)
+    assert await store.files.expired() == []
+    await store.batches.save(msgspec.structs.replace(batch, status="completed"))
+    assert [each.id for each in await store.files.expired()] == ["f1"]
+
+
+async def test_one_that_two_gateways_store_at_once_is_there_once(both, clock):
+    one, two = (FileRows(database, clock) for database in both)
+    async with done_before(both[0], lambda: two.add(file("f1", 5))) as (first, results):
+        await FileRows(first, clock).add(file("f1"))
+    assert results == [None]
+    assert await one.get("anna", "f1") == file("f1")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from tests.support.at_once import done_before
 from tests.support.vrm_file import PORTRAIT_LANDMARKS
 
+from duologue.store.faces.avatar_rows import AvatarRows
 from duologue.values.avatars import Landmarks, StoredAvatar
 
 pytestmark = pytest.mark.anyio
@@ -51,3 +53,11 @@ async def test_a_user_has_no_more_than_the_most(store):
 async def test_what_nothing_was_agreed_to_has_no_time_of_it(store):
     figure = msgspec.structs.replace(ANNA, kind="figure", statement="")
     assert (await store.avatars.add(figure, b"a", b"", 1)).agreed == 0
+
+
+async def test_a_user_has_no_more_than_the_most_at_two_gateways_at_once(both, clock):
+    two = AvatarRows(both[1], clock)
+    later = msgspec.structs.replace(ANNA, id="avatar_2")
+    async with done_before(both[0], lambda: two.add(later, b"", b"", 1)) as (first, results):
+        await AvatarRows(first, clock).add(ANNA, b"", b"", 1)
+    assert results == [None]

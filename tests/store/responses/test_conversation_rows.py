@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import pytest
+from tests.support.at_once import done_before
 
 from duologue.errors import NotFound, TooLarge
+from duologue.store.responses.conversation_rows import ApiConversationRows
 from duologue.store.responses.response_record import ApiConversation, StoredItem
 
 pytestmark = pytest.mark.anyio
@@ -72,3 +77,39 @@ async def test_a_user_has_room_for_so_much(store):
     await rows.check_room("ann", 2000)
     with pytest.raises(TooLarge):
         await rows.check_room("ann", 1000)
+
+
+async def test_items_that_two_gateways_add_at_once_do_not_mix(both, clock):
+    one, two = (ApiConversationRows(database, clock) for database in both)
+    await one.create(ApiConversation("c", "ann"), [], ROOM)
+    add = partial(two.add_items, "ann", "c", [item("3"), item("4")], ROOM)
+
+    async def second_item(first: Any) -> None:
+        await ApiConversationRows(first, clock).add_items("ann", "c", [item("2")], ROOM)
+
+    async with done_before(both[0], add, second_item) as (first, _):
+        await ApiConversationRows(first, clock).add_items("ann", "c", [item("1")], ROOM)
+    assert [each.id for each in await one.items("ann", "c")] == ["1", "2", "3", "4"]
+
+
+async def test_a_conversation_that_another_gateway_is_deleting_is_not_found(both, clock):
+    one, two = (ApiConversationRows(database, clock) for database in both)
+    for act in (
+        partial(two.add_items, "ann", "c", [item("1")], ROOM),
+        partial(two.update, "ann", "c", {"a": "b"}, ROOM),
+        partial(two.delete_item, "ann", "c", "0"),
+    ):
+        await one.create(ApiConversation("c", "ann"), [item("0")], ROOM)
+        async with done_before(both[0], act) as (first, results):
+            await ApiConversationRows(first, clock).delete("ann", "c")
+        assert results[0].code == "conversation_not_found"
+
+
+async def test_an_item_that_two_gateways_remove_at_once_is_counted_once(both, clock):
+    one, two = (ApiConversationRows(database, clock) for database in both)
+    await one.create(ApiConversation("c", "ann"), [item("1", "x" * 500), item("2", "x" * 500)], ROOM)
+    async with done_before(both[0], partial(two.delete_item, "ann", "c", "1")) as (first, results):
+        await ApiConversationRows(first, clock).delete_item("ann", "c", "1")
+    assert results[0].code == "item_not_found"
+    with pytest.raises(TooLarge):
+        await one.check_room("ann", 600)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
+from tests.support.at_once import done_before
 
 from duologue.errors import NotFound, TooLarge
+from duologue.store.responses.conversation_rows import ApiConversationRows
 from duologue.store.responses.response_record import (
     ApiConversation,
     ItemBounds,
@@ -14,6 +17,7 @@ from duologue.store.responses.response_record import (
     StoredItem,
     StoredResponse,
 )
+from duologue.store.responses.response_rows import ResponseRows
 from duologue.store.stores import Store
 from duologue.values.conversations import Blob
 
@@ -171,3 +175,24 @@ async def test_a_file_is_kept_while_an_item_has_it(store, clock):
     assert await store.blobs.unreferenced(1) == []
     await store.responses.delete("ann", "r")
     assert await store.blobs.unreferenced(1) == [HASH]
+
+
+async def test_a_response_is_stored_although_another_gateway_is_deleting_its_conversation(both, clock):
+    one, two = (Store(database, clock) for database in both)
+    await one.api_conversations.create(ApiConversation("c", "ann"), [], 2**20)
+    async with done_before(both[0], partial(add, two, "r", conversation="c")) as (first, results):
+        await ApiConversationRows(first, clock).delete("ann", "c")
+    assert results == [None]
+    assert ids(await one.responses.items("ann", "r")) == ["r_in", "r_out"]
+
+
+async def test_the_items_of_responses_that_end_at_two_gateways_at_once_do_not_mix(both, clock):
+    one, two = (Store(database, clock) for database in both)
+    await one.api_conversations.create(ApiConversation("c", "ann"), [], 2**20)
+
+    async def more(first: Any) -> None:
+        await ResponseRows(first, clock).add(response("r2", conversation="c"), [item("r_out", "output")])
+
+    async with done_before(both[0], partial(add, two, "s", conversation="c"), more) as (first, _):
+        await ResponseRows(first, clock).add(response("r1", conversation="c"), [item("r_in")])
+    assert ids(await one.api_conversations.items("ann", "c")) == ["r_in", "r_out", "s_in", "s_out"]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from tests.support.at_once import done_before
 
+from duologue.store.sound.custom_voices import CustomVoices
 from duologue.values.custom_voice import CustomVoice
 
 pytestmark = pytest.mark.anyio
@@ -54,3 +56,11 @@ async def test_a_deleted_voice_is_gone_with_its_recording(store):
     assert not await store.custom_voices.delete(voice.id)
     assert await store.custom_voices.sound(voice.id) is None
     assert not await store.custom_voices.change(voice)
+
+
+async def test_a_user_has_no_more_than_the_most_at_two_gateways_at_once(both, clock):
+    two = CustomVoices(both[1], clock)
+    later = msgspec.structs.replace(ANNA, id="voice_2")
+    async with done_before(both[0], lambda: two.add(later, b"", 1)) as (first, results):
+        await CustomVoices(first, clock).add(ANNA, b"", 1)
+    assert results == [None]

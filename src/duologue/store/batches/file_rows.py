@@ -9,12 +9,13 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 import msgspec
-from sqlalchemy import and_, delete, func, insert, or_, select
+from sqlalchemy import and_, delete, exists, func, or_, select
 
 from duologue.errors import NotFound
 from duologue.store.database import Database
-from duologue.store.schema.batch_tables import stored_files
-from duologue.values.batches.stored_batch import StoredFile
+from duologue.store.schema.batch_tables import batches, stored_files
+from duologue.store.schema.locking import inserted
+from duologue.values.batches.stored_batch import RUNNING, StoredFile
 
 
 class FileRows:
@@ -28,9 +29,7 @@ class FileRows:
     async def add(self, file: StoredFile) -> None:
         """Store a file; without effect if it is there already."""
         async with self._database.writing() as connection:
-            there = await connection.scalar(select(stored_files.c.id).where(stored_files.c.id == file.id))
-            if there is None:
-                await connection.execute(insert(stored_files).values(msgspec.structs.asdict(file)))
+            await connection.execute(inserted(connection, stored_files, msgspec.structs.asdict(file)))
 
     async def get(self, user: str, id: str) -> StoredFile:
         """Raises NotFound, also for another user's."""
@@ -75,8 +74,9 @@ class FileRows:
             return int(await connection.scalar(number) or 0)
 
     async def expired(self, without: Collection[str] = ()) -> list[StoredFile]:
-        """Those whose time is over, of every user, `without` some that are in use."""
-        found = await self._read(select(stored_files).where(~self._alive()))
+        """Those whose time is over, of every user, `without` some that are in use and without those that a batch still reads."""
+        is_read = exists().where(batches.c.input_file == stored_files.c.id, batches.c.status.in_(RUNNING))
+        found = await self._read(select(stored_files).where(~self._alive(), ~is_read))
         return [file for file in found if file.id not in without]
 
     async def ids(self) -> set[str]:

@@ -13,6 +13,7 @@ import msgspec
 from sqlalchemy import ColumnElement, delete, func, insert, or_, select, update
 
 from duologue.store.database import Database
+from duologue.store.schema.locking import one_at_a_time
 from duologue.store.schema.tables import avatar_files, avatars
 from duologue.values.avatars import Landmarks, StoredAvatar
 
@@ -60,6 +61,7 @@ class AvatarRows:
         parts = {"file": file, **({"preview": preview} if preview else {})}
         count = select(func.count()).select_from(avatars).where(_user == avatar.user)
         async with self._database.writing() as connection:
+            await one_at_a_time(connection, f"faces of {avatar.user}")
             if int(await connection.scalar(count) or 0) >= most:
                 return None
             await connection.execute(insert(avatars).values(_values(stored)))

@@ -13,6 +13,7 @@ from duologue.errors import NotFound, TooLarge
 from duologue.store.database import Database
 from duologue.store.responses.item_rows import add_items, items_of, read_items, read_page
 from duologue.store.responses.response_record import ApiConversation, ItemBounds, ItemPage, StoredItem
+from duologue.store.schema.locking import held
 from duologue.store.schema.response_tables import response_conversations, response_items
 from duologue.store.schema.rows import json
 
@@ -56,7 +57,7 @@ class ApiConversationRows:
     async def update(self, user: str, id: str, metadata: dict[str, str], most_bytes: int) -> ApiConversation:
         """Replace its metadata. Raises NotFound, and TooLarge as `create` does."""
         async with self._database.writing() as connection:
-            found = await self._get(connection, user, id)
+            found = await self._get(connection, user, id, locked=True)
             new, grows = json(metadata), len(json(metadata)) - len(json(found.metadata))
             size = response_conversations.c.size + grows
             await self._touch(connection, id, metadata=new, size=size)
@@ -75,7 +76,8 @@ class ApiConversationRows:
     async def add_items(self, user: str, id: str, items: Sequence[StoredItem], most_bytes: int) -> None:
         """Append items. Raises NotFound, and TooLarge as `create` does."""
         async with self._database.writing() as connection:
-            await self._get(connection, user, id)
+            # Held before its items are written: those of another gateway come before or after them, never in between.
+            await self._get(connection, user, id, locked=True)
             await self._add(connection, user, id, items, most_bytes)
 
     async def check_room(self, user: str, most_bytes: int) -> None:
@@ -110,7 +112,7 @@ class ApiConversationRows:
     async def delete_item(self, user: str, id: str, item: str) -> ApiConversation:
         """Remove an item. Raises NotFound for either."""
         async with self._database.writing() as connection:
-            found = await self._get(connection, user, id)
+            found = await self._get(connection, user, id, locked=True)
             this = (response_items.c.conversation == id) & (response_items.c.id == item)
             size = await connection.scalar(select(func.sum(func.length(response_items.c.item))).where(this))
             if size is None:
@@ -119,10 +121,12 @@ class ApiConversationRows:
             await self._touch(connection, id, size=response_conversations.c.size - int(size))
         return found
 
-    async def _get(self, connection: AsyncConnection, user: str, id: str) -> ApiConversation:
+    async def _get(
+        self, connection: AsyncConnection, user: str, id: str, *, locked: bool = False
+    ) -> ApiConversation:
         table = response_conversations
         these = select(table.c.metadata, table.c.created).where(table.c.id == id, table.c.user == user)
-        row = (await connection.execute(these)).first()
+        row = (await connection.execute(held(these) if locked else these)).first()
         if row is None:
             raise _missing(id)
         return ApiConversation(id, user, _metadata(row[0]), row[1])

@@ -16,6 +16,8 @@ from duologue.errors import NotFound
 from duologue.store.database import Database
 from duologue.store.responses.item_rows import add_items, items_of, on_side, read_items, read_page
 from duologue.store.responses.response_record import ItemBounds, ItemPage, StoredItem, StoredResponse
+from duologue.store.schema.locking import held
+from duologue.store.schema.repeating import repeated
 from duologue.store.schema.response_tables import response_conversations, response_items, responses
 from duologue.store.schema.rows import json
 
@@ -35,6 +37,7 @@ class ResponseRows:
         self._database = database
         self._now = now
 
+    @repeated
     async def add(self, response: StoredResponse, items: Sequence[StoredItem]) -> None:
         """Store a response with its items, and append them to its conversation if it has ended. Those it continues are renewed."""
         now = self._now()
@@ -56,6 +59,7 @@ class ResponseRows:
         async with self._database.writing() as connection:
             await connection.execute(_saved(response))
 
+    @repeated
     async def finish(
         self, response: StoredResponse, given: Sequence[StoredItem], output: Sequence[StoredItem]
     ) -> None:
@@ -147,6 +151,7 @@ class ResponseRows:
             rows = (await connection.execute(these)).mappings().all()
         return [StoredResponse(**{**row, "response": _object(row["response"])}) for row in rows]
 
+    @repeated
     async def make_room(self, user: str, most_bytes: int) -> int:
         """Delete a user's oldest responses until the rest has at most so many bytes. Returns how many."""
         removed = 0
@@ -170,6 +175,7 @@ class ResponseRows:
                 removed += len(ids)
         return removed
 
+    @repeated
     async def forget(self, older_than_ms: int) -> int:
         """Delete the responses that nobody continued and the conversations that nobody used for that long. Returns how many."""
         before = self._now() - older_than_ms
@@ -190,7 +196,8 @@ class ResponseRows:
             return
         table = response_conversations
         known = select(table.c.id).where(table.c.id == response.conversation, table.c.user == response.user)
-        if await connection.scalar(known) is None:
+        # Held: another gateway may just be deleting it, or adding to it, and the items of one response stay together.
+        if await connection.scalar(held(known)) is None:
             return
         size = await add_items(connection, response.user, items, conversation=response.conversation)
         grown = update(table).where(table.c.id == response.conversation)

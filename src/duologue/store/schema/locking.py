@@ -9,15 +9,30 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from sqlalchemy import text
+
 if TYPE_CHECKING:
     from sqlalchemy import Table
     from sqlalchemy.ext.asyncio import AsyncConnection
+
+
+# Such locks belong to a database, not to a schema, and several installations may share one.
+_ALONE = text(
+    "SELECT pg_advisory_xact_lock(hashtextextended('duologue ' || current_schema() || ' ' || :work, 0))"
+)
 
 
 def held(statement: Any) -> Any:
     """The selection, with its rows kept from other transactions that change or hold them. New rows may refer to them meanwhile: a
     message that waits to be sent is stored without waiting for the conversation."""
     return statement.with_for_update(key_share=True)
+
+
+async def one_at_a_time(connection: AsyncConnection, work: str) -> None:
+    """Wait until no other gateway does this work, and keep the others from it until the transaction ends. For what depends on rows that
+    another transaction may add, which no lock of rows holds: what is read from here on is what they have left."""
+    if connection.dialect.name == "postgresql":
+        await connection.execute(_ALONE, {"work": work})
 
 
 def inserted(connection: AsyncConnection, table: Table, values: Mapping[str, object]) -> Any:

@@ -12,6 +12,7 @@ import msgspec
 from sqlalchemy import ColumnElement, delete, func, insert, or_, select, update
 
 from duologue.store.database import Database
+from duologue.store.schema.locking import one_at_a_time
 from duologue.store.schema.tables import custom_voices
 from duologue.values.custom_voice import CustomVoice
 
@@ -51,6 +52,7 @@ class CustomVoices:
         stored = msgspec.structs.replace(voice, created=now, agreed=now)
         count = select(func.count()).select_from(custom_voices).where(_user == voice.user)
         async with self._database.writing() as connection:
+            await one_at_a_time(connection, f"voices of {voice.user}")
             if int(await connection.scalar(count) or 0) >= most:
                 return None
             values = msgspec.structs.asdict(stored) | {"sound": sound}
