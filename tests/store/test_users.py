@@ -1,16 +1,16 @@
 """Users, keys and logins in the database: made, found, revoked, inherited."""
 
 import re
+from functools import partial
 
-import anyio
 import pytest
-from sqlalchemy import insert, text
+from tests.support.at_once import done_before
 
-from duologue.errors import BadRequest, NotFound, TooLarge
+from duologue.errors import BadRequest, NotFound, TooLarge, Unauthorized
 from duologue.store import users as users_file
+from duologue.store.accounts import login_rows
 from duologue.store.accounts.names import checked_name
 from duologue.store.database import Database
-from duologue.store.schema import tables
 from duologue.store.users import LOCAL, Users, closed, digest_of
 
 pytestmark = pytest.mark.anyio
@@ -31,15 +31,6 @@ def now():
 @pytest.fixture
 async def users(database, now):
     return Users(database, now)
-
-
-async def lock_awaited(connection):
-    """Return when another transaction waits for what this one wrote."""
-    waiting = text(
-        "SELECT count(*) FROM pg_locks WHERE NOT granted AND transactionid = pg_current_xact_id()::xid"
-    )
-    while not (await connection.execute(waiting)).scalar_one():  # noqa: ASYNC110 (another connection notifies nobody)
-        await anyio.sleep(0.01)
 
 
 async def test_a_key_is_long_and_random_and_known_by_its_digest_alone(users, database):
@@ -69,14 +60,11 @@ async def test_the_first_user_is_local_and_an_admin_and_the_next_is_neither(user
 
 
 async def test_two_gateways_that_start_at_the_same_moment_create_local_once(both, now):
-    first, second = both
-    async with anyio.create_task_group() as tasks, first.writing() as connection:
-        await connection.execute(
-            insert(tables.users).values(id=LOCAL, name=LOCAL, role="admin", created=now(), disabled=0)
-        )
-        tasks.start_soon(Users(second, now).know_local)
-        await lock_awaited(connection)
-    assert [account.id for account in await Users(second, now).accounts()] == [LOCAL]
+    two = Users(both[1], now)
+    async with done_before(both[0], two.know_local) as (first, results):
+        await Users(first, now).know_local()
+    assert results == [None]
+    assert [account.id for account in await two.accounts()] == [LOCAL]
 
 
 async def test_who_has_the_key_of_the_settings_is_not_inherited_from(users):
@@ -166,41 +154,41 @@ async def test_a_key_revoked_is_a_door_that_stays_closed_until_all_is_forgotten(
 
 
 async def test_a_login_is_its_users_until_it_ends_or_is_closed(users, now):
-    await users.open_login(b"one", LOCAL, now.at + 10)
-    await users.open_login(b"two", LOCAL, now.at + 20)
+    await users.logins.open(b"one", LOCAL, now.at + 10)
+    await users.logins.open(b"two", LOCAL, now.at + 20)
     assert {digest: login.user for digest, login in (await users.register()).logins.items()} == {
         b"one": LOCAL,
         b"two": LOCAL,
     }
     now.at += 10
     assert list((await users.register()).logins) == [b"two"]
-    await users.close_login(b"two")
-    await users.close_login(b"never was")
+    await users.logins.close(b"two")
+    await users.logins.close(b"never was")
     assert (await users.register()).logins == {}
 
 
 async def test_revoking_a_key_ends_the_logins_of_its_user_and_of_nobody_else(users, now):
     ada, bob = await users.add_key("ada"), await users.add_key("bob")
-    await users.open_login(b"of ada", ada.account.id, now.at + 10)
-    await users.open_login(b"of bob", bob.account.id, now.at + 10)
+    await users.logins.open(b"of ada", ada.account.id, now.at + 10)
+    await users.logins.open(b"of bob", bob.account.id, now.at + 10)
     await users.revoke(ada.key.id)
     assert list((await users.register()).logins) == [b"of bob"]
 
 
 async def test_too_many_logins_cost_their_own_user_the_oldest(users, now, monkeypatch):
-    monkeypatch.setattr(users_file, "LOGINS_OF_ONE", 2)
-    await users.open_login(b"bob", "bob", now.at + 1000)
+    monkeypatch.setattr(login_rows, "MOST_OF_ONE", 2)
+    await users.logins.open(b"bob", "bob", now.at + 1000)
     for digest in (b"1", b"2", b"3"):
         now.at += 1
-        await users.open_login(digest, "ada", now.at + 1000)
+        await users.logins.open(digest, "ada", now.at + 1000)
     assert set((await users.register()).logins) == {b"bob", b"2", b"3"}
 
 
 async def test_too_many_logins_of_all_cost_the_oldest(users, now, monkeypatch):
-    monkeypatch.setattr(users_file, "LOGINS", 2)
+    monkeypatch.setattr(login_rows, "MOST", 2)
     for name in ("ada", "bob", "eve"):
         now.at += 1
-        await users.open_login(name.encode(), name, now.at + 1000)
+        await users.logins.open(name.encode(), name, now.at + 1000)
     assert set((await users.register()).logins) == {b"bob", b"eve"}
 
 
@@ -216,7 +204,7 @@ async def test_a_user_gets_another_role(users):
 async def test_a_disabled_user_comes_in_by_nothing_and_keeps_everything(users, now):
     await users.add_key("ada")
     bob = await users.add_key("bob")
-    await users.open_login(b"of bob", bob.account.id, now.at + 100)
+    await users.logins.open(b"of bob", bob.account.id, now.at + 100)
     now.at += 5
     assert (await users.change("bob", disabled=True)).disabled == now.at
     now.at += 5
@@ -368,10 +356,10 @@ async def test_a_reset_key_has_a_new_value_and_everything_else_stays(users, now)
     await users.add_key("ada")
     made = await users.add_key("bob", label="phone", expires=now() + 1000)
     await users.note_used({made.key.id: 5})
-    await users.open_login(b"old", made.account.id, now() + 1000)
-    await users.open_login(b"login", made.account.id, now() + 1000, key=made.key.id)
-    await users.open_login(b"laptop", made.account.id, now() + 1000, key="key_of_the_laptop")
-    await users.open_login(b"other", LOCAL, now() + 1000)
+    await users.logins.open(b"old", made.account.id, now() + 1000)
+    await users.logins.open(b"login", made.account.id, now() + 1000, key=made.key.id)
+    await users.logins.open(b"laptop", made.account.id, now() + 1000, key="key_of_the_laptop")
+    await users.logins.open(b"other", LOCAL, now() + 1000)
     now.at += 1
     reset = await users.reset_key("bob")
     assert reset.value != made.value
@@ -417,7 +405,7 @@ async def test_a_user_is_renamed_and_keeps_everything(users):
 
 
 async def test_a_login_knows_where_it_is_and_ends_when_it_is_told(users, now):
-    await users.open_login(b"login", LOCAL, now() + 10, address="10.0.0.1", agent="Firefox, Linux")
+    await users.logins.open(b"login", LOCAL, now() + 10, address="10.0.0.1", agent="Firefox, Linux")
     (login,) = await users.logins.all(LOCAL)
     assert (login.address, login.agent, login.last_seen) == ("10.0.0.1", "Firefox, Linux", now())
 
@@ -441,3 +429,64 @@ async def test_a_workers_key_has_a_user_of_its_own_and_comes_after_an_admins(use
     assert (await users.add_key("box")).account.role == "worker"
     with pytest.raises(BadRequest):
         await users.add_key(LOCAL, worker=True)
+
+
+async def with_two_admins(both, now):
+    """Users at the first gateway, with the admins ada and bob; and those at the second."""
+    one, two = (Users(database, now) for database in both)
+    await one.add_key("ada")
+    await one.add_key("bob", admin=True)
+    return one, two
+
+
+@pytest.mark.parametrize("change", [{"role": "user"}, {"disabled": True}])
+async def test_of_the_last_two_admins_only_one_is_changed_at_two_gateways_at_once(both, now, change):
+    _, two = await with_two_admins(both, now)
+    async with done_before(both[0], lambda: two.change("bob", **change)) as (first, results):
+        await Users(first, now).change("ada", **change)
+    assert results[0].code == "last_admin"
+
+
+async def test_of_the_last_two_keys_of_admins_only_one_is_revoked_at_two_gateways_at_once(both, now):
+    _, two = await with_two_admins(both, now)
+    async with done_before(both[0], lambda: two.revoke("bob", spare_last_admin=True)) as (first, results):
+        await Users(first, now).revoke("ada", spare_last_admin=True)
+    assert results[0].code == "last_admin_key"
+
+
+async def test_a_key_that_is_revoked_at_one_gateway_stays_so_while_another_resets_it(both, now):
+    one, two = await with_two_admins(both, now)
+    eve = await one.add_key("eve")
+    async with done_before(both[0], lambda: two.reset_key(eve.key.id)) as (first, results):
+        await Users(first, now).revoke(eve.key.id)
+    assert results[0].code == "key_revoked"
+    assert (await one.key(eve.key.id)).revoked == now()
+
+
+async def test_limits_of_one_key_that_two_gateways_change_at_once_are_both_kept(both, now):
+    one, two = await with_two_admins(both, now)
+    eve = (await one.add_key("eve")).key.id
+    async with done_before(both[0], lambda: two.limit(eve, {"tokens_per_day": 9})) as (first, _):
+        await Users(first, now).limit(eve, {"concurrent": 2})
+    limits = (await one.key(eve)).limits
+    assert (limits.concurrent, limits.tokens_per_day) == (2, 9)
+
+
+async def test_a_name_that_two_gateways_give_at_once_is_given_once(both, now):
+    _, two = await with_two_admins(both, now)
+    async with done_before(both[0], lambda: two.change("bob", new_name="eve")) as (first, results):
+        await Users(first, now).add_key("eve")
+    assert results[0].code == "name_taken"
+
+
+async def test_a_key_that_another_gateway_revokes_or_resets_at_that_moment_opens_no_login(both, now):
+    one, two = await with_two_admins(both, now)
+    eve = await one.add_key("eve")
+    await one.add_key("eve")
+    entered = {"key": eve.key.id, "secret": digest_of(eve.value)}
+    for act in (lambda users: users.reset_key(eve.key.id), lambda users: users.revoke(eve.key.id)):
+        log_in = partial(two.logins.open, b"login", eve.account.id, now() + 1000, **entered)
+        async with done_before(both[0], log_in) as (first, results):
+            await act(Users(first, now))
+        assert isinstance(results[0], Unauthorized)
+        assert (await one.register()).logins == {}

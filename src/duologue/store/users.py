@@ -35,6 +35,8 @@ from duologue.store.accounts.names import (
     no_key_of,
     nobody,
 )
+from duologue.store.schema.locking import one_at_a_time
+from duologue.store.schema.repeating import repeated
 from duologue.store.schema.tables import keys, logins, users
 from duologue.values.usage.key_limits import KeyLimits
 
@@ -55,8 +57,8 @@ KEYS = 1000
 """Limit of valid keys, and of the most recently revoked keys in the list."""
 NO_LIMITS = KeyLimits()
 _limits = msgspec.json.Decoder(KeyLimits).decode
-LOGINS = 1000
-LOGINS_OF_ONE = 50
+ACCOUNTS = "changes of keys and users"
+"""One gateway at a time: whether an admin could still come in depends on all of them."""
 
 
 class Account(Struct, frozen=True):
@@ -217,6 +219,7 @@ class Users:
     ) -> NewKey:
         value = _new_value()
         async with self._database.writing() as connection:
+            await one_at_a_time(connection, ACCOUNTS)
             if await _count(connection, keys, keys.c.revoked == 0) >= KEYS:
                 raise TooLarge(
                     f"There are {KEYS} keys already; revoke some that nobody uses.", code="too_many_keys"
@@ -271,6 +274,7 @@ class Users:
         """
         value, end = _new_value(), None if expires is None else key_rules.checked_end(expires, self._now())
         async with self._database.writing() as connection:
+            await one_at_a_time(connection, ACCOUNTS)
             id = await key_rules.one_key(connection, id_or_name)
             key = _key((await connection.execute(select(keys).where(keys.c.id == id))).one())
             account = _account((await connection.execute(select(users).where(users.c.id == key.user))).one())
@@ -292,6 +296,7 @@ class Users:
         key would be left.
         """
         async with self._database.writing() as connection:
+            await one_at_a_time(connection, ACCOUNTS)
             known = await connection.execute(
                 select(keys, users.c.role, users.c.name, users.c.disabled).join(
                     users, users.c.id == keys.c.user_id
@@ -338,6 +343,7 @@ class Users:
     async def limit(self, id: str, changes: Mapping[str, Any]) -> Key:
         """Change limits of a key, by the names of `KeyLimits`; None for what the settings say. Raises NotFound."""
         async with self._database.writing() as connection:
+            await one_at_a_time(connection, ACCOUNTS)
             row = (await connection.execute(select(keys).where(keys.c.id == id))).first()
             if row is None:
                 raise no_key_of(id)
@@ -364,6 +370,7 @@ class Users:
         """
         renamed = None if new_name is None else checked_name(new_name)
         async with self._database.writing() as connection:
+            await one_at_a_time(connection, ACCOUNTS)
             rows = (await connection.execute(select(users).order_by(users.c.name))).all()
             row = next((row for row in rows if row.name == name), None)
             if row is None:
@@ -418,40 +425,13 @@ class Users:
                     account = Account(LOCAL, LOCAL, "admin", self._now())
                     await connection.execute(insert(users).values(**_columns(account)))
 
+    @repeated
     async def note_used(self, used: Mapping[str, int]) -> None:
         """Store when keys, by id, were last used (ms)."""
         async with self._database.writing() as connection:
-            for key, at in used.items():
+            # In one order for every gateway: two never wait for each other's rows.
+            for key, at in sorted(used.items()):
                 await connection.execute(update(keys).where(keys.c.id == key).values(last_used=at))
-
-    async def open_login(
-        self, digest: bytes, user: str, expires: int, *, address: str = "", agent: str = "", key: str = ""
-    ) -> None:
-        """Store a login with a key, and from where and by which browser it was opened. The oldest are deleted when its user, or all users together,
-        have too many."""
-        now = self._now()
-        async with self._database.writing() as connection:
-            await connection.execute(delete(logins).where(logins.c.expires <= now))
-            for limit, whose in ((LOGINS_OF_ONE, logins.c.user_id == user), (LOGINS, logins.c.digest != b"")):
-                # One more comes right after.
-                too_many = (
-                    select(logins.c.digest)
-                    .where(whose)
-                    .order_by(logins.c.created.desc(), logins.c.digest)
-                    .offset(limit - 1)
-                )
-                old = (await connection.execute(too_many)).scalars().all()
-                await connection.execute(delete(logins).where(logins.c.digest.in_(old)))
-            seen = {"last_seen": now, "address": address, "agent": agent}
-            await connection.execute(
-                insert(logins).values(
-                    digest=digest, user_id=user, created=now, expires=expires, key_id=key, **seen
-                )
-            )
-
-    async def close_login(self, digest: bytes) -> None:
-        async with self._database.writing() as connection:
-            await connection.execute(delete(logins).where(logins.c.digest == digest))
 
 
 async def closed(url: str | None, data: Path, *, now: Callable[[], int]) -> bool:

@@ -71,7 +71,7 @@ def test_a_user_is_signed_out_of_every_browser(tmp_path):
             stored = Users(database, wall_clock)
             bob = await stored.named("bob")
             for digest in (b"one", b"two"):
-                await stored.open_login(digest, bob.id, wall_clock() + 10**7)
+                await stored.logins.open(digest, bob.id, wall_clock() + 10**7)
 
     anyio.run(sign_in)
     assert user("list")[0].splitlines()[2].split()[5] == "2"

@@ -191,7 +191,7 @@ async def test_an_admin_who_resets_their_own_key_gets_the_new_one_before_the_old
 
 async def test_a_user_is_renamed_and_signed_out_everywhere(users):
     ada, bob = await users.add_key("ada"), await users.add_key("bob / x")
-    await users.open_login(b"one", bob.account.id, 2**52)
+    await users.logins.open(b"one", bob.account.id, 2**52)
     async with asking(users, ada.value) as http:
         assert (await http.delete("/api/keys/users/bob%20%2F%20x/logins")).json() == {"ended": 1}
         assert (await http.delete("/api/keys/users/eve/logins")).json()["code"] == "user_not_found"

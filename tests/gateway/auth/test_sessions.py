@@ -306,3 +306,15 @@ async def test_a_login_works_on_behalf_of_the_key_it_was_made_with(users, clock)
     await keys.refresh()
     assert logins.user(new, 1_000_000).key == ada.key.id
     assert logins.user(old, 1_000_000).key == ""
+
+
+@pytest.mark.anyio
+async def test_a_key_that_was_revoked_since_it_was_looked_up_opens_no_login(users, clock):
+    """At another gateway, less than a second ago."""
+    made = await users.add_key("ada")
+    await users.add_key("ada")
+    async with visiting(users, None, clock) as browser:
+        await users.revoke(made.key.id)
+        refused = await browser.post("/api/session", json={"key": made.value})
+        assert (refused.status_code, refused.json()["error"]["code"]) == (401, "unauthorized")
+    assert (await users.register()).logins == {}

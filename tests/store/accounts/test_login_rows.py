@@ -15,7 +15,7 @@ def users(database, clock):
 
 
 async def opened(users, clock, digest: bytes, user: str, **known) -> None:
-    await users.open_login(digest, user, clock() + DAY, **known)
+    await users.logins.open(digest, user, clock() + DAY, **known)
     clock.forward(1)
 
 

@@ -42,21 +42,31 @@ class LoginSessions:
         self._lifetime = lifetime
 
     async def open(
-        self, user: str, now: int, *, until: int = 0, address: str = "", agent: str = "", key: str = ""
+        self,
+        user: str,
+        now: int,
+        *,
+        until: int = 0,
+        address: str = "",
+        agent: str = "",
+        key: str = "",
+        secret: str = "",
     ) -> str:
-        """A new token for the user of this id; `now` in ms, `key`: the id of the key that opened it, `until`: when that ends, 0 for never; `address` and `agent`: from
-        where and by which browser. Raises Unavailable while there is no database."""
+        """A new token for the user of this id; `now` in ms, `key`: the id of the key that opened it, `secret`: that key, `until`: when it ends, 0 for never;
+        `address` and `agent`: from where and by which browser. Raises Unavailable while there is no database, Unauthorized where the key
+        was revoked at this moment."""
         if self._keys.users is None:
             raise Unavailable("The server is still starting; try again in a moment.")
         token = secrets.token_urlsafe(32)
         expires = now + self._lifetime * 1000
-        await self._keys.users.open_login(
+        await self._keys.users.logins.open(
             self._digest(token),
             user,
             min(expires, until) if until else expires,
             address=address,
             agent=agent,
             key=key,
+            secret=hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest() if secret else b"",
         )
         self._keys.outdated()
         return token
@@ -84,7 +94,7 @@ class LoginSessions:
 
     async def close(self, token: str) -> None:
         if self._keys.users is not None:
-            await self._keys.users.close_login(self._digest(token))
+            await self._keys.users.logins.close(self._digest(token))
             self._keys.outdated()
 
     def _digest(self, token: str) -> bytes:
@@ -122,6 +132,7 @@ def router(
             user.id,
             now(),
             key=user.key,
+            secret=key,
             until=keys.end_of(user.key),
             address=address_group(request.client.host) if request.client else "",
             agent=described_agent(request.headers.get("user-agent", "")),

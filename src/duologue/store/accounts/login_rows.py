@@ -1,6 +1,6 @@
 """The sign-ins of the page as people see them: listed without their secrets, noted when they are used, ended one by one.
 
-Used by `gateway/auth` and the command line. Logins are stored by `users.Users.open_login`.
+Used by `gateway/auth` and the command line, as `logins` of `store/users.py`.
 """
 
 from __future__ import annotations
@@ -10,12 +10,17 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from msgspec import Struct
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, insert, select, update
 
+from duologue.errors import Unauthorized
 from duologue.store.database import Database
-from duologue.store.schema.tables import logins
+from duologue.store.schema.locking import held
+from duologue.store.schema.repeating import repeated
+from duologue.store.schema.tables import keys, logins
 
 ID_PREFIX = "login_"
+MOST = 1000
+MOST_OF_ONE = 50
 
 
 class Login(Struct, frozen=True):
@@ -59,10 +64,58 @@ class LoginRows:
         async with self._database.reading() as connection:
             return [_login(row) for row in await connection.execute(query)]
 
+    @repeated
+    async def open(
+        self,
+        digest: bytes,
+        user: str,
+        expires: int,
+        *,
+        address: str = "",
+        agent: str = "",
+        key: str = "",
+        secret: bytes = b"",
+    ) -> None:
+        """Store a login with the key of this id, and from where and by which browser it was opened. The oldest are deleted when its user, or all users
+        together, have too many. `secret`: the digest of the key as it was entered. Raises Unauthorized where the key was just revoked, or has
+        another value."""
+        now = self._now()
+        async with self._database.writing() as connection:
+            # Held: whoever revokes it after this ends this login too.
+            known = await connection.execute(
+                held(select(keys.c.revoked, keys.c.digest).where(keys.c.id == key))
+            )
+            row = known.first()
+            if row is not None and (row.revoked or (secret and row.digest != secret)):
+                raise Unauthorized("The key is wrong.", param="key")
+            await connection.execute(delete(logins).where(logins.c.expires <= now))
+            for limit, whose in ((MOST_OF_ONE, logins.c.user_id == user), (MOST, logins.c.digest != b"")):
+                # One more comes right after.
+                too_many = (
+                    select(logins.c.digest)
+                    .where(whose)
+                    .order_by(logins.c.created.desc(), logins.c.digest)
+                    .offset(limit - 1)
+                )
+                old = (await connection.execute(too_many)).scalars().all()
+                await connection.execute(delete(logins).where(logins.c.digest.in_(old)))
+            seen = {"last_seen": now, "address": address, "agent": agent}
+            await connection.execute(
+                insert(logins).values(
+                    digest=digest, user_id=user, created=now, expires=expires, key_id=key, **seen
+                )
+            )
+
+    async def close(self, digest: bytes) -> None:
+        async with self._database.writing() as connection:
+            await connection.execute(delete(logins).where(logins.c.digest == digest))
+
+    @repeated
     async def note_seen(self, seen: Mapping[bytes, Seen]) -> None:
         """Store when and from where logins, by digest, were last used."""
         async with self._database.writing() as connection:
-            for digest, (at, address) in seen.items():
+            # In one order for every gateway: two never wait for each other's rows.
+            for digest, (at, address) in sorted(seen.items()):
                 known = update(logins).where(logins.c.digest == digest)
                 await connection.execute(known.values(last_seen=at, address=address))
 
