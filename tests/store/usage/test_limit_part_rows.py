@@ -1,14 +1,18 @@
 """The rows of parts are changed one gateway after another, with the day's tokens as they are then."""
 
+from functools import partial
+from typing import Any
+
 import anyio
 import pytest
-from tests.support.store_fixtures import clock, database
+from tests.support.at_once import done_before
+from tests.support.store_fixtures import both, clock, database
 
 from duologue.store.usage.limit_part_rows import KeyRow, LimitPartRows
 from duologue.store.usage.usage_rows import UsageRows
 from duologue.values.usage.usage_counts import UsageCounts, UsageRow, UsageSlot
 
-__all__ = ["clock", "database"]
+__all__ = ["both", "clock", "database"]
 pytestmark = pytest.mark.anyio
 DAY = "2026-11-27"
 
@@ -29,6 +33,16 @@ async def parts(rows: LimitPartRows, *keys: str) -> dict[str, KeyRow]:
 
     await rows.change(keys, DAY, look)
     return seen
+
+
+async def look(rows: LimitPartRows, seen: list[str]) -> None:
+    """Change nothing of the key `a`, and note its parts."""
+
+    def note(row: KeyRow) -> str:
+        seen.append(row.parts)
+        return row.parts
+
+    await rows.change(["a"], DAY, note)
 
 
 async def test_what_is_decided_is_there_for_the_next_and_empty_parts_leave_no_row(rows):
@@ -54,3 +68,18 @@ async def test_changes_of_several_at_once_are_all_kept(rows):
             tasks.start_soon(add)
     seen = await parts(rows, "a", "b")
     assert [len(seen[key].parts) for key in "ab"] == [12, 12]
+
+
+async def test_a_row_that_another_gateway_is_removing_or_making_is_changed_all_the_same(both):
+    one, two = (LimitPartRows(database) for database in both)
+    seen: list[str] = []
+
+    async def remove(first: Any) -> None:
+        await LimitPartRows(first).change(["a"], DAY, lambda row: "{}")
+
+    await one.change(["a"], DAY, lambda row: '{"one":1}')
+    async with done_before(both[0], partial(look, two, seen), remove) as (first, _):
+        await LimitPartRows(first).change(["a"], DAY, lambda row: row.parts)
+    async with done_before(both[0], partial(look, two, seen)) as (first, _):
+        await LimitPartRows(first).change(["a"], DAY, lambda row: '{"one":2}')
+    assert seen == ["{}", '{"one":2}']

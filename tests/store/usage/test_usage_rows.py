@@ -69,3 +69,15 @@ async def test_old_days_go(rows):
     await rows.add([row("2026-11-25", requests=1), row("2026-11-26", requests=1)])
     await rows.forget("2026-11-26")
     assert [one.slot.day for one in await rows.totals("2026-11-01", "2026-11-30", ("day",))] == ["2026-11-26"]
+
+
+async def test_the_counts_of_before_and_after_a_key_got_a_new_value_are_added_to_one_row(rows):
+    before, after = (
+        UsageRow(
+            UsageSlot("2026-11-27", "key_1", "user_1", name, prefix, "small", "chat"), UsageCounts(requests=1)
+        )
+        for name, prefix in (("ann", "duo_ab"), ("anna", "duo_cd"))
+    )
+    await rows.add([before, after])
+    (total,) = await rows.totals("2026-11-27", "2026-11-27", ("key",))
+    assert total.counts.requests == 2

@@ -43,8 +43,9 @@ class UsageRows:
         else:
             from sqlalchemy.dialects.sqlite import insert  # type: ignore[assignment]
         async with self._database.writing() as connection:
-            for start in range(0, len(rows), AT_A_TIME):
-                statement = insert(usage).values([_columns(row) for row in rows[start : start + AT_A_TIME]])
+            values = _by_primary_key(rows)
+            for start in range(0, len(values), AT_A_TIME):
+                statement = insert(usage).values(values[start : start + AT_A_TIME])
                 added = {name: usage.c[name] + statement.excluded[name] for name in COUNTS}
                 await connection.execute(
                     statement.on_conflict_do_update(index_elements=list(usage.primary_key), set_=added)
@@ -82,6 +83,17 @@ class UsageRows:
         """Delete the rows of earlier days."""
         async with self._database.writing() as connection:
             await connection.execute(delete(usage).where(usage.c.day < before))
+
+
+def _by_primary_key(rows: Sequence[UsageRow]) -> list[dict[str, Any]]:
+    """The columns of rows, one for each row of the table, in one order for every gateway. A user was renamed or a key got a new value
+    between two rows that are the same for the table, and PostgreSQL refuses to add to one row twice in one statement."""
+    together: dict[tuple[str, ...], UsageRow] = {}
+    for row in rows:
+        key = (row.slot.day, row.slot.key, row.slot.model, row.slot.kind)
+        known = together.get(key)
+        together[key] = row if known is None else UsageRow(row.slot, known.counts.plus(row.counts))
+    return [_columns(together[key]) for key in sorted(together)]
 
 
 def _columns(row: UsageRow) -> dict[str, Any]:
