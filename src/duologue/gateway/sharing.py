@@ -5,6 +5,7 @@ Made by `app`; `begin` is called once the database is open and this gateway has 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Literal
@@ -70,7 +71,7 @@ class Sharing:
         service.retention.turns = gateway.accounts.audit.turns = turns
         gateway.usage.share(database, link, lambda: len(membership.living), turns)
         gateway.batches.claims = SharedClaims(database, claims, turns)
-        gateway.responses.share(self.mark, self._is_left)
+        gateway.responses.share(self.mark, self._left)
         gateway.keys.is_shared = True
         share_guesses(gateway.guessing, link.notices)
         self._caches = CacheRefresh(link.notices)
@@ -113,10 +114,11 @@ class Sharing:
         if toolbox is not None:
             tasks.start_soon(caches.keep_fresh, "tool_servers", toolbox.registry.reload)
 
-    def _is_left(self, response: str) -> bool:
-        """Whether the gateway that wrote a response is dead."""
-        mark = mark_of(response.removeprefix("resp_"))
-        return all(mark_of(entry.id) != mark for entry in self._membership.living)
+    async def _left(self, responses: Collection[str]) -> Collection[str]:
+        """Those whose gateway is dead. The gateways are read now: of one that joined after the last look, which may be long ago where this process was
+        suspended, the responses would be ended while it writes them. Raises Unavailable."""
+        living = {mark_of(entry.id) for entry in await self._membership.living_now()}
+        return [id for id in responses if mark_of(id.removeprefix("resp_")) not in living]
 
 
 def share_guesses(guessing: GuessGuard, notices: Notices) -> None:

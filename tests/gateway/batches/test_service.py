@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import anyio
 import pytest
+from msgspec.structs import replace
 from tests.gateway.batches.conftest import URL, Place, lines
 from tests.support.stored_files import stored
 
 from duologue.errors import BadRequest, Busy, NotFound, Problem, Unavailable, Unsupported
+from duologue.gateway.batches.batch_claims import TAKEN_OVER, BatchClaims
+from duologue.gateway.batches.batch_run import SaveBatch
 from duologue.gateway.batches.service import KEEP_MS, BatchService
+from duologue.store.batches.batch_rows import BatchRows
+from duologue.values.batches.stored_batch import StoredBatch
+from duologue.wire.batches.batch_lines import answered
 from duologue.wire.batches.batch_object import BatchBody
 
 pytestmark = pytest.mark.anyio
@@ -184,3 +190,41 @@ async def test_before_the_database_is_open_there_are_none(place: Place):
     )
     with pytest.raises(Unavailable):
         await service.get("ada", "batch_1")
+
+
+class Lost(BatchClaims):
+    """Of a gateway that another one has taken every batch from, once it has ended. `released`: what was given back."""
+
+    shared = True
+
+    def __init__(self) -> None:
+        self.released: list[str] = []
+
+    async def release(self, id: str) -> None:
+        self.released.append(id)
+
+    def saver(self, rows: BatchRows, id: str) -> SaveBatch:
+        return self
+
+    async def save(self, batch: StoredBatch) -> None:
+        raise Unavailable("Another server goes on with it.", code=TAKEN_OVER)
+
+
+async def test_a_server_that_breaks_leaves_the_results_of_a_batch_that_another_one_has(place: Place):
+    async with place.running() as service:
+        batch = await place.ended(await place.made(lines(1)))
+        service.claims = Lost()
+        results = service.claims.results(service._folder / batch.id, batch.id)
+        await results.append([answered("r1", "a", 200, "q1", b"{}")])
+        await service._give_up(batch)
+        assert results.output.exists()
+
+
+async def test_one_that_another_server_has_finished_since_the_last_look_is_not_carried_out_again(
+    place: Place,
+):
+    async with place.running() as service:
+        batch = await place.ended(await place.made(lines(1)))
+        service.claims = claims = Lost()
+        assert not await service._take(replace(batch, status="in_progress"))
+        assert claims.released == [batch.id]

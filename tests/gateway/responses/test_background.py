@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -330,3 +330,23 @@ async def test_the_logs_of_ended_responses_are_bounded(bench: Bench) -> None:
     answer = await bench.plain.get(f"/responses/{ids[0]}", params={"stream": "true"})
     assert answer.json()["error"]["code"] == "response_not_streamable"
     assert isinstance(answer, httpx.Response)
+
+
+async def test_of_what_other_gateways_write_only_what_was_left_is_ended(bench: Bench) -> None:
+    for id in ("resp_theirs", "resp_left"):
+        running = StoredResponse(
+            id, "ann", "in_progress", {"id": id, "status": "in_progress"}, background=True
+        )
+        await bench.store.responses.add(running, [])
+    asked_about: list[set[str]] = []
+
+    async def left(ids: Collection[str]) -> Collection[str]:
+        asked_about.append(set(ids))
+        return ["resp_left"]
+
+    service = bench.new_service()
+    service.share("", left)
+    await bench.tasks.start(service.run, bench.store, bench.blobs)
+    assert asked_about == [{"resp_theirs", "resp_left"}]
+    assert (await bench.store.responses.get("ann", "resp_theirs")).status == "in_progress"
+    assert (await bench.store.responses.get("ann", "resp_left")).status == "failed"

@@ -138,6 +138,10 @@ class BatchService:
                 if not await self.claims.take(batch.id):
                     return False
                 batch = await self.rows.get(batch.user, batch.id)
+                if batch.ended:
+                    # Another one has carried it out since the last look.
+                    await self.claims.release(batch.id)
+                    return False
             except Problem as problem:
                 log.warning("batch %s is not begun yet: %s", batch.id, problem.message)
                 return False
@@ -211,10 +215,11 @@ class BatchService:
         error = LineError("internal_error", "An internal error occurred. The log has the details.")
         times = {**batch.times, "failed": self._now()}
         try:
-            await self.claims.results(self._folder / batch.id, batch.id).remove()
+            # Before the results go: where another server has the batch by now, it needs them.
             await self.claims.saver(self.rows, batch.id).save(
                 replace(batch, status="failed", times=times, errors=(error,))
             )
+            await self.claims.results(self._folder / batch.id, batch.id).remove()
         except Problem as problem:
             log.warning("batch %s could not be ended: %s", batch.id, problem.message)
 

@@ -76,6 +76,12 @@ class Membership:
         """The gateways that lived at the last look, this one too."""
         return tuple(entry for entry in self._entries if entry.living or entry.id == self.id)
 
+    async def living_now(self) -> tuple[GatewayEntry, ...]:
+        """The gateways that live at this moment, this one too. Raises Unavailable."""
+        if self.rows is None:
+            return self.living
+        return tuple(entry for entry in await self.rows.all() if entry.living or entry.id == self.id)
+
     def is_living(self, id: str) -> bool:
         """Whether the process of this id lived at the last look."""
         return any(entry.id == id for entry in self.living)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
 from contextlib import AbstractContextManager, aclosing, nullcontext
 from typing import Any
 
@@ -49,6 +49,15 @@ RESTARTED_SENTENCE = "The server restarted while it wrote this response. Ask aga
 
 Allowed = Callable[[str, str], AbstractContextManager[None]]
 """A context for work of a user, begun with the key of this id. Raises AccessRevoked where the user may not have it go on."""
+
+
+FindLeft = Callable[[Collection[str]], Awaitable[Collection[str]]]
+"""Those of these responses that nobody writes any more. It is asked after they were read. Raises Unavailable."""
+
+
+async def everyone_left(ids: Collection[str]) -> Collection[str]:
+    """For a server that is alone."""
+    return ids
 
 
 def anyone(user: str, key: str) -> AbstractContextManager[None]:
@@ -107,8 +116,8 @@ class BackgroundResponses:
     ) -> None:
         self.mark = ""
         """How the ids of those begin that this gateway writes, where others share its database."""
-        self.is_left: Callable[[str], bool] = lambda id: True
-        """Whether the response of this id is abandoned: stored as running, not by this gateway, and by no living one."""
+        self.left: FindLeft = everyone_left
+        """Which responses nobody writes any more, of those that are stored as running and are not this gateway's."""
         self._writer, self._storage, self._keep = writer, storage, keep
         self._most, self._clock, self._allowed, self._again = most, clock, allowed, again
         self._tasks: anyio.abc.TaskGroup | None = None
@@ -131,9 +140,9 @@ class BackgroundResponses:
             self._tasks = None
 
     async def _end_left(self) -> None:
-        for left in await self._storage.responses.unfinished():
-            if left.id in self._running or not self.is_left(left.id):
-                continue
+        unfinished = {each.id: each for each in await self._storage.responses.unfinished()}
+        others = [id for id in unfinished if id not in self._running]
+        for left in [unfinished[id] for id in await self.left(others)] if others else ():
             response = failed_after(left.response, RESTARTED, RESTARTED_SENTENCE)
             await self._storage.responses.save(
                 msgspec.structs.replace(left, status="failed", response=response)

@@ -23,6 +23,7 @@ from duologue.gateway.responses.background import (
     RESTARTED_SENTENCE,
     Allowed,
     BackgroundResponses,
+    FindLeft,
     anyone,
     stored_response,
 )
@@ -78,10 +79,10 @@ class ResponseService:
         mark = self._background.mark if background else ""
         return f"resp_{mark}{uuid.uuid4().hex[len(mark) :]}"
 
-    def share(self, mark: str, is_left: Callable[[str], bool]) -> None:
-        """Other gateways share the database: ids of responses in the background begin with `mark`, and one is left alone that is stored as running and not `is_left`.
-        Before `run`."""
-        self._background.mark, self._background.is_left = mark, is_left
+    def share(self, mark: str, left: FindLeft) -> None:
+        """Other gateways share the database: ids of responses in the background begin with `mark`, and only those that are stored as running and `left` are
+        ended. Before `run`."""
+        self._background.mark, self._background.left = mark, left
 
     @property
     def most_bytes(self) -> int:
