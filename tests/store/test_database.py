@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from itertools import count
 from pathlib import Path
 
 import anyio
@@ -192,6 +193,29 @@ async def test_a_lost_connection_fails_one_command_and_the_next_one_works(databa
     async with database.writing() as connection:
         await connection.execute(insert(users).values(user("b")))
     assert await names(database) == ["b"]
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+async def test_what_a_gateway_that_stands_still_holds_is_free_again(database):
+    async def stand_still() -> None:
+        async with database.writing() as connection:
+            await connection.execute(insert(users).values(user("a")))
+            assert await connection.scalar(text("SHOW idle_in_transaction_session_timeout")) == "1min"
+            assert await connection.scalar(text("SHOW tcp_keepalives_idle")) in ("15", "0"), (
+                "0 is a socket of this machine"
+            )
+            process = await connection.scalar(text("SELECT pg_backend_pid()"))
+            await connection.execute(text("SET idle_in_transaction_session_timeout = 1"))
+            running = text("SELECT count(*) FROM pg_stat_activity WHERE pid = :process")
+            for _ in count():
+                async with database.reading() as other:
+                    if not await other.scalar(running, {"process": process}):
+                        break
+            await connection.execute(insert(users).values(user("b")))
+
+    with pytest.raises(Unavailable, match=r"stood still|cannot be reached"):
+        await stand_still()
+    assert await names(database) == []
 
 
 WRITER = """

@@ -32,6 +32,12 @@ READERS = 4
 WAIT_S = 15
 """Seconds a transaction waits for a connection before it is refused."""
 _PRAGMAS = "PRAGMA foreign_keys = {keys}; PRAGMA busy_timeout = 5000; PRAGMA temp_store = MEMORY; "
+_SESSION = (
+    "SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; "
+    "SET idle_in_transaction_session_timeout = '60s'"
+)
+"""Of each connection to PostgreSQL: rows that a gateway holds are free again within a minute after its machine was cut off, or its process suspended, in the middle of
+a transaction. PostgreSQL alone would keep them for hours, and every other gateway that needs one waits with all it writes."""
 _FILE_PRAGMAS = "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16000; "
 
 
@@ -233,7 +239,6 @@ def _sqlite_engine(file: str, *, size: int, begin: str, pragmas: str) -> AsyncEn
 def _postgresql(url: str) -> Database:
     from sqlalchemy import NullPool
     from sqlalchemy.exc import ArgumentError
-    from sqlalchemy.ext.asyncio import create_async_engine
 
     try:
         address, options = _postgresql_address(url)
@@ -243,25 +248,36 @@ def _postgresql(url: str) -> Database:
         ) from error
 
     def engine(size: int, **execution: object) -> AsyncEngine:
-        return create_async_engine(
+        return _postgresql_engine(
             address,
+            options,
             pool_size=size,
             max_overflow=0,
             pool_timeout=WAIT_S,
             pool_pre_ping=True,
-            hide_parameters=True,
-            connect_args=options,
             execution_options=execution,
         )
 
     def own() -> AsyncEngine:
-        return create_async_engine(address, poolclass=NullPool, hide_parameters=True, connect_args=options)
+        return _postgresql_engine(address, options, poolclass=NullPool)
 
     place = f"The PostgreSQL server {address.host or 'of this machine'}"
     with _starting(place):
         writer = engine(1)
         reader = engine(READERS, isolation_level="REPEATABLE READ", postgresql_readonly=True)
     return Database(writer, reader, place, own=own)
+
+
+def _postgresql_engine(address: URL, options: dict[str, object], **pool: Any) -> AsyncEngine:
+    from sqlalchemy import event
+    from sqlalchemy.ext.asyncio import create_async_engine
+
+    def on_connect(connection: Any, _record: object) -> None:
+        connection.run_async(lambda driver: driver.execute(_SESSION))
+
+    engine = create_async_engine(address, hide_parameters=True, connect_args=options, **pool)
+    event.listen(engine.sync_engine, "connect", on_connect)
+    return engine
 
 
 def _postgresql_address(url: str) -> tuple[URL, dict[str, object]]:

@@ -40,6 +40,7 @@ class PostgresqlError(Exception):
         (exc.TimeoutError(), "DB has too much to do"),
         (exc.DBAPIError("SELECT", {}, PostgresqlError("53100")), "The disk of DB is full."),
         (exc.DBAPIError("SELECT", {}, PostgresqlError("57P01")), "DB cannot be reached."),
+        (PostgresqlError("25P03"), "DB has undone this because this server stood still"),
         (PostgresqlError("28P01"), "DB does not let this user in."),
         (PostgresqlError("3D000"), "DB has no such database."),
         (ConnectionRefusedError(), "DB cannot be reached. Look whether it runs"),

@@ -34,6 +34,7 @@ _SQLITE = {
 _POSTGRESQL = {
     "53100": "The disk of {place} is full. Free some space and try again.",
     "53300": "{place} takes no more connections. Raise its max_connections or close other clients.",
+    "25P03": "{place} has undone this because this server stood still in the middle of it. Try again.",
     "25006": "{place} is read-only. Point `database` to a server that can be written.",
     "55P03": "Another program holds {place} locked. Try again.",
     "28000": "{place} does not let this user in. Correct the user and the password in `database`.",
