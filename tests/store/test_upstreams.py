@@ -46,12 +46,20 @@ async def test_a_name_is_given_once(store):
 async def test_a_server_is_changed_and_deleted(store):
     box = await store.upstreams.add(BOX)
     changed = msgspec.structs.replace(box, enabled=False, key=None, chosen=None, seen=(), modalities={})
-    await store.upstreams.save(changed)
+    await store.upstreams.save(changed, box)
     assert await store.upstreams.all() == [changed]
     assert await store.upstreams.delete("box")
     assert not await store.upstreams.delete("box")
-    await store.upstreams.save(changed)
+    await store.upstreams.save(changed, box)
     assert await store.upstreams.all() == []
+
+
+async def test_what_two_gateways_change_of_a_server_at_once_is_both_kept(store):
+    box = await store.upstreams.add(BOX)
+    await store.upstreams.save_seen("box", ())
+    for change in ({"enabled": False}, {"chosen": None}):
+        await store.upstreams.save(msgspec.structs.replace(box, **change), box)
+    assert await store.upstreams.all() == [msgspec.structs.replace(box, enabled=False, chosen=None, seen=())]
 
 
 async def test_a_server_that_was_stored_before_anything_could_be_said_of_its_models_is_read(store, database):

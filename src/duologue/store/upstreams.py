@@ -78,11 +78,15 @@ class Upstreams:
         self.on_stored()
         return stored
 
-    async def save(self, upstream: StoredUpstream) -> None:
-        """Replace what is stored under its name; without effect if that was deleted."""
-        async with self._database.writing() as connection:
-            this = update(upstreams).where(upstreams.c.name == upstream.name)
-            await connection.execute(this.values(_columns(upstream)))
+    async def save(self, upstream: StoredUpstream, before: StoredUpstream) -> None:
+        """Store what differs from `before`, of the same name, and nothing else of it: an admin may change that at another gateway meanwhile. Without effect if it was
+        deleted."""
+        old = _columns(before)
+        changed = {name: value for name, value in _columns(upstream).items() if value != old[name]}
+        if changed:
+            async with self._database.writing() as connection:
+                this = update(upstreams).where(upstreams.c.name == upstream.name)
+                await connection.execute(this.values(changed))
         self.on_stored()
 
     async def save_seen(self, name: str, seen: tuple[UpstreamModel, ...]) -> None:

@@ -95,6 +95,25 @@ async def test_the_users_own_title_stays() -> None:
         assert made.model.asked == []
 
 
+async def test_a_title_that_the_user_gives_while_the_model_writes_stays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with bench() as made:
+        await made.conversation()
+        write = made.titles._generated_title
+
+        async def rename_meanwhile(user: str, conversation: Conversation) -> str:
+            title = await write(user, conversation)
+            changes = {"title": "Mine", "title_source": "user"}
+            await made.stores.of("c").conversations.change("ann", "c", changes)
+            return title
+
+        monkeypatch.setattr(made.titles, "_generated_title", rename_meanwhile)
+        made.titles.enqueue("ann", "c")
+        await made.work()
+        assert await made.title() == ("Mine", "user")
+
+
 async def test_people_who_wait_go_first() -> None:
     waits = iter([True, True, False])
     async with bench(lambda: next(waits)) as made:

@@ -15,6 +15,7 @@ from duologue.conversations.agent.one_shot import one_shot_reply
 from duologue.conversations.history import title_rules
 from duologue.errors import BadRequest, EngineFailed, Problem
 from duologue.notifier import Notifier
+from duologue.store.schema.repeating import repeated
 from duologue.values.conversations import Conversation
 from duologue.values.generate import Generate
 from duologue.values.requests import ModelCard
@@ -65,8 +66,7 @@ class TitleGenerator:
         Raises NotFound, BadRequest for a conversation without messages, EngineFailed(code="title_unusable"), and what the
         model raises; the title then stays.
         """
-        store = self._stores.of(id)
-        conversation = await store.conversations.get(user, id)
+        conversation = await self._stores.of(id).conversations.get(user, id)
         title = await self._generated_title(user, conversation)
         if not title:
             raise EngineFailed(
@@ -74,7 +74,20 @@ class TitleGenerator:
                 code="title_unusable",
                 status=502,
             )
-        changed = await store.conversations.change(user, id, {"title": title, "title_source": "model"})
+        return await self._store_title(user, id, title)
+
+    @repeated
+    async def _store_title(
+        self, user: str, id: str, title: str, *, only_first_words: bool = False
+    ) -> Conversation:
+        """Store a title that a model wrote; `only_first_words`: unless there is another one by now."""
+        store = self._stores.of(id)
+        async with store.writing() as connection:
+            kept = await store.conversations.hold(user, id, within=connection)
+            if only_first_words and kept.title_source != "first":
+                return kept
+            changes = {"title": title, "title_source": "model"}
+            changed = await store.conversations.change(user, id, changes, within=connection)
         self._publish(user, ListChanged(id))
         return changed
 
@@ -102,8 +115,11 @@ class TitleGenerator:
     async def _replace_title(self, user: str, id: str) -> None:
         try:
             conversation = await self._stores.of(id).conversations.get(user, id)
-            if conversation.title_source == "first" and await self._is_wanted(conversation):
-                await self.generate(user, id)
+            if conversation.title_source != "first" or not await self._is_wanted(conversation):
+                return
+            # It takes the model seconds, and the user may give the title meanwhile.
+            if title := await self._generated_title(user, conversation):
+                await self._store_title(user, id, title, only_first_words=True)
         except Problem as problem:
             log.info("the conversation %s keeps its first words as its title: %s", id, problem.message)
         except Exception:

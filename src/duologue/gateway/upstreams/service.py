@@ -318,7 +318,7 @@ class UpstreamService:
         if enabled is not None:
             new = msgspec.structs.replace(new, enabled=enabled)
         with self._own_change():
-            await self._stored().save(new)
+            await self._stored().save(new, old)
             if self._servers.get(name) is not server:
                 raise _unknown(name)
             server.stored = new
