@@ -98,7 +98,8 @@ async def test_a_queued_message_that_two_gateways_send_is_answered_once(sites, b
 
     async def the_other_is_done() -> None:
         await one.service.runs.send_pending("ann", "c")
-        await at_rest(one, 2)
+        # Looked at where it is not written: there a reply is complete when it is stored.
+        await at_rest(two, 2)
 
     before(two, the_other_is_done)
     await two.service.runs.send_pending("ann", "c")
