@@ -1,4 +1,4 @@
-"""Puts together what belongs to workers on other machines: who joins, how it is recorded, what a cluster runs, and the routes. Called by `app`."""
+"""Puts together what belongs to workers on other machines: joining, the audit log, places on a cluster, and the routes. Called by `app`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from duologue.gateway.scheduling.pool import Pool
 
 
 class JoinParts(Protocol):
-    """The parts of the program that this is over."""
+    """The parts of the program that this connects."""
 
     settings: Settings
     accounts: Accounts
@@ -38,7 +38,7 @@ class JoinParts(Protocol):
 
 
 class MachineParts(JoinParts, Protocol):
-    """The same, and what was made of them."""
+    """The same parts, with what was made from them."""
 
     life: LifeService
     joins: JoinService

@@ -132,7 +132,7 @@ class Blobs:
                 )
                 kept = await rows.put(user, blob)
                 if self._is_shared and not await _holds(storage, hash):
-                    # Another gateway removed the file between its commit and its row. Now the row is there, it does not any more.
+                    # Another gateway removed the file between its commit and its row. Now that the row exists, no gateway does.
                     await staged.commit()
                 return kept
             finally:
@@ -163,7 +163,7 @@ class Blobs:
         return await self._from_elsewhere(user, hash)
 
     async def _from_elsewhere(self, user: str, hash: str) -> Blob:
-        """A file of a temporary chat that came to another gateway, kept here too from now on. Raises NotFound, and what `keep` raises."""
+        """A file of a temporary chat that another gateway received; from now on it is kept here too. Raises NotFound, and what `keep` raises."""
         if self.elsewhere is not None:
             async with self.elsewhere(hash) as found:
                 if found is not None:

@@ -48,7 +48,7 @@ class PartialUploads:
         self._limit = limit
         self._now = now
         self.mark = ""
-        """How the ids of its uploads begin: other gateways know by it whose they are."""
+        """The beginning of the ids of its uploads, by which other gateways know the owner."""
         self._uploads: dict[str, PartialUpload] = {}
         self._finishing: dict[str, anyio.Event] = {}
 
@@ -64,7 +64,7 @@ class PartialUploads:
             raise TooLarge(
                 f"The file is larger than {self._limit / 2**20:g} MB; the setting limits.blob_mb raises the limit."
             )
-        # Pieces that are shared need no way to the gateway that began.
+        # Shared pieces do not depend on the gateway that began the upload.
         mark = "" if self._pieces.is_shared else self.mark
         upload = PartialUpload(mark + secrets.token_hex(16), user, name, mime, size, touched=self._now())
         # It has its place before the first await: two that begin together must not both take the last one.
@@ -128,7 +128,7 @@ class PartialUploads:
     async def collect(self) -> int:
         """Remove abandoned uploads. Returns their number. Called by `retention.py`."""
         if self._pieces.is_shared:
-            # Also those that went on at another gateway, or were left by one that is gone.
+            # Including those that continued at another gateway, or were left by a dead one.
             self._uploads = {upload.id: upload for upload in await self._pieces.found()}
         over = [upload for upload in self._uploads.values() if self._is_over(upload)]
         for upload in over:
@@ -170,7 +170,7 @@ class PartialUploads:
             await self._pieces.complete(upload)
             return blob
         except NotFound:
-            # Another gateway was asked for the end of the same upload, and was faster.
+            # Another gateway was asked to finish the same upload, and was faster.
             done_there = await self._pieces.current(upload.id, None)
             if done_there is None or not done_there.hash:
                 raise

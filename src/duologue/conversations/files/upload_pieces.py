@@ -1,4 +1,4 @@
-"""What has arrived of uploads in pieces: in a folder of this gateway, or where all gateways find it. Used by `partial_uploads.py`.
+"""The arrived pieces of uploads: in a folder of this gateway, or in storage that all gateways share. Used by `partial_uploads.py`.
 
 In a folder, each upload has its bytes (`ID.part`) and what is known of it (`ID.json`). Where files are shared, each piece is a file of
 its own (`ID/OFFSET`) beside `ID/upload.json`, so that the next one may arrive at another gateway, also after the first has died.
@@ -53,7 +53,7 @@ class UploadPieces(Protocol):
 
     @abstractmethod
     async def found(self) -> list[PartialUpload]:
-        """Every upload that is there. What belongs to none is removed."""
+        """All uploads. Files that belong to none are removed."""
 
     @abstractmethod
     async def current(self, id: str, known: PartialUpload | None) -> PartialUpload | None:
@@ -69,7 +69,7 @@ class UploadPieces(Protocol):
 
     @abstractmethod
     async def complete(self, upload: PartialUpload) -> None:
-        """Keep its answer, and not its bytes."""
+        """Keep its answer, but not its bytes."""
 
     @abstractmethod
     async def forget(self, upload: PartialUpload) -> None:
@@ -118,7 +118,7 @@ class FolderPieces(UploadPieces):
 
 
 class SharedPieces(UploadPieces):
-    """In files that all gateways share. How far an upload is, is asked at each piece."""
+    """In files that all gateways share. The progress of an upload is read again for each piece."""
 
     is_shared = True
 
@@ -162,7 +162,7 @@ class SharedPieces(UploadPieces):
             yield piece
 
     async def complete(self, upload: PartialUpload) -> None:
-        # The answer first: without it, a lost one could not be asked for again.
+        # The answer is stored first, so that a client can ask again for an answer that was lost.
         await self.begin(upload)
         names = [entry.name async for entry in self._files.entries(upload.id)]
         await self._files.delete(*(name for name in names if not name.endswith(RECORD)))
@@ -216,7 +216,7 @@ def _write_piece(path: Path, offset: int, data: bytes, touched: int) -> None:
 
 
 def _set_time(path: Path, milliseconds: int) -> None:
-    """Of the last piece: the only thing beside its length that changes with each piece."""
+    """The time of the last piece; only this and the length change with each piece."""
     os.utime(path, ns=(milliseconds * 1_000_000, milliseconds * 1_000_000))
 
 
@@ -232,7 +232,7 @@ def _remove(path: Path) -> None:
 
 
 def _found(folder: Path) -> list[PartialUpload]:
-    """The uploads in the folder. What belongs to none is removed: a server was killed while it wrote or removed one."""
+    """The uploads in the folder. Files that belong to none are removed; a server was killed while it wrote or removed an upload."""
     uploads: dict[str, PartialUpload] = {}
     paths = list(folder.iterdir()) if folder.is_dir() else []
     for path in paths:

@@ -14,7 +14,7 @@ class ConversationLock:
     def __init__(self, run_id: str) -> None:
         self.run_id = run_id
         self.started = anyio.Event()
-        """Set when `run` is there, or will never be."""
+        """Set when `run` is known, or will never be."""
         self.released = anyio.Event()
         self.run: ActiveRun | None = None
 

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 LOOK_S = 1.0
 """Seconds after which a reader looks again without a notice, and a stop is repeated."""
 WATCH_AGAIN_S = 3.0
-"""Seconds after which an owner is told again that somebody follows its run."""
+"""Seconds after which an owner is told again that its run has readers."""
 LEASES = 2.0
-"""How long a stop waits for the owner, in leases: by then a dead one is known to be dead and its run is ended."""
+"""How long a stop waits for the owner, in leases: by then a dead owner has been noticed and its run has been ended."""
 
 
 class RunsElsewhere:
-    """`cluster` says whether there is an elsewhere at all."""
+    """`cluster` says whether there are other gateways at all."""
 
     def __init__(self, stores: Stores, cluster: ClusterLink) -> None:
         self._stores = stores
@@ -41,7 +41,7 @@ class RunsElsewhere:
         cluster.notices.when_blind(self._look_again)
 
     async def running(self, user: str, run: str | None) -> Run | None:
-        """The run of this id, if it is under way and may be another gateway's."""
+        """The run of this id, if it is running and may belong to another gateway."""
         if run is None or not self._cluster.shared:
             return None
         _, view = await self._stores.find_run(user, run)
@@ -68,11 +68,11 @@ class RunsElsewhere:
                     return
                 with anyio.move_on_after(LOOK_S):
                     await saved.wait()
-                # Before the log: what the log lacks when the run has ended never comes.
+                # Read before the log: once the run has ended, nothing is added to the log.
                 view = await store.runs.get(user, run)
 
     async def stop(self, user: str, run: Run) -> Run:
-        """Have the owner stop a run; the run when it has ended, by that or because its owner has died. Raises Unavailable when
+        """Have the owner stop a run. Returns the run when it has ended, or its owner has died. Raises Unavailable when
         neither is known in time."""
         with self._following(run.id) as followed, anyio.move_on_after(LEASES * self._cluster.lease_s):
             while True:

@@ -259,7 +259,7 @@ class RunService:
             del self._runs[run.view.id]
             self._release(run.view.conversation, lock)
         if run.lost:
-            # The gateway that has ended it has also told everybody.
+            # The gateway that ended it has also sent the events.
             return
         try:
             await self._after_end(run.user, run.view)
@@ -307,7 +307,7 @@ class RunService:
             return
         except MessageTaken as taken:
             if taken.run:
-                # Answered already: its client has sent it again.
+                # It is answered already: the client has sent it again.
                 await store.pending.remove(conversation, first.id)
                 self._dependencies.publish(user, ListChanged(conversation))
             await self.send_pending(user, conversation)

@@ -21,7 +21,7 @@ PAUSE = 1.0
 MOST_PAUSED = 256
 """Refusals that wait at a time; further ones are sent at once."""
 TOLD, TOLD_S = 200, 0.02
-"""Wrong keys of which the others are told: so many at once, then one in so many seconds. More come from many addresses at once only."""
+"""Limits on how many wrong keys are reported to the other gateways: this many at once, then one in this many seconds. Only an attack from many addresses makes more."""
 LOGGED_SECONDS = 60.0
 """At most one line is logged in so many seconds."""
 
@@ -39,7 +39,7 @@ class GuessGuard:
         self._logged_at = float("-inf")
         self._telling = TokenBucket(TOLD, TOLD_S, clock())
         self.tell: Callable[[Guess], None] | None = None
-        """Tells the other gateways of a wrong key, where there are any: their limits count it too."""
+        """Reports a wrong key to the other gateways, if any, so that their limits count it too."""
 
     def heard(self, guess: Guess) -> None:
         """A wrong key came to another gateway."""

@@ -36,7 +36,7 @@ SHORTEST_KEY = 20
 WORKER = "worker"
 """The role of keys with which workers on other machines join."""
 PLACE = "place "
-"""How the users of keys begin that open `/join` for a place on a cluster."""
+"""The beginning of the names of users whose keys open `/join` for a place on a cluster."""
 ONLY_JOINS = (
     "This key belongs to a worker on another machine and can only be used to join. People and programs need a key of their own: "
     "`duologue key add NAME`."

@@ -144,7 +144,7 @@ class LifeService:
         return max(tickets, len([run for run in active if run.view.waiting != "approval"]))
 
     async def _memory_to_scale(self, status: WorkerStatus) -> WorkerMemory:
-        # Where a cluster has no room, what waits for it is what makes the cluster grow.
+        # If a cluster has no room, waiting places are what makes it grow.
         return ANYWHERE if self.has_room(status) is not None else await self._memory(status)
 
     async def _memory(self, status: WorkerStatus) -> WorkerMemory:

@@ -17,8 +17,8 @@ def router(places: RayPlaces, grace: float) -> APIRouter:
 
     @routes.get("/nodes", summary="The nodes of the Ray cluster")
     async def nodes() -> dict[str, Any]:
-        """The nodes that are alive, with what they have and what of it is free, the workers on each, and the room that is asked for and not
-        there, as the cluster's autoscaler sees it."""
+        """The nodes that are alive, with their resources in total and free, and the workers on each; and the demand for which there is no
+        room, as the cluster's autoscaler sees it."""
         connected = places.connected
         return {
             "cluster": None if connected is None else msgspec.to_builtins(connected),
@@ -31,8 +31,8 @@ def router(places: RayPlaces, grace: float) -> APIRouter:
 
     @routes.post("/nodes/{node}/drain", summary="Drain a node of the Ray cluster", status_code=202)
     async def drain(node: str) -> dict[str, Any]:
-        """Places nothing new on this node, and moves its workers to others, one after another: where there is room a new worker is ready
-        before the old one goes. It cannot be undone: a node that is empty leaves the cluster. 404 `node_not_found`."""
+        """Places nothing new on this node, and moves its workers to others, one after another. Where there is room, a new worker is ready
+        before the old one stops. It cannot be undone: the node leaves the cluster when it is empty. 404 `node_not_found`."""
         places.drain_node(node, grace)
         return await nodes()
 

@@ -74,12 +74,12 @@ class Autosave:
         self._dirty.set()
 
     def quicken(self) -> None:
-        """Somebody reads what is stored: save more often for a while."""
+        """The stored text has readers: save more often for a while."""
         self._quick_until = anyio.current_time() + QUICK_S
 
     @property
     def is_quick(self) -> bool:
-        """Whether somebody reads what is stored."""
+        """Whether the stored text has readers."""
         return anyio.current_time() < self._quick_until
 
     def unsaved(self) -> tuple[list[StoredMessage], list[LogEntry]]:

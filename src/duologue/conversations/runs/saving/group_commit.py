@@ -22,7 +22,7 @@ Store = Callable[[Sequence[RunSave]], Awaitable[None]]
 
 
 class _Ticket(HasSave, eq=False):
-    """A save whose task waits until it is stored, or until it leads."""
+    """A save. Its task waits until it is stored, or until it becomes the leader."""
 
     called: anyio.Event = field(default_factory=anyio.Event)
     is_over: bool = False
@@ -38,7 +38,7 @@ class GroupCommit:
         self._queue: SaveQueue[_Ticket] = SaveQueue()
 
     async def save(self, save: RunSave) -> None:
-        """Return when it is stored. Raises why it could not be."""
+        """Returns when it is stored. Raises the reason if it could not be."""
         ticket = _Ticket(save)
         # A leader that is cancelled halfway would leave the others waiting for ever.
         with anyio.CancelScope(shield=True):
@@ -78,6 +78,6 @@ class GroupCommit:
         try:
             await self._store([ticket.save for ticket in batch])
         except Exception as error:  # noqa: BLE001
-            # It is raised where the save was asked for.
+            # The task that asked for the save raises it.
             return error
         return None

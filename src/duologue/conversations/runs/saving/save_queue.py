@@ -33,7 +33,7 @@ class RunSave(Struct, frozen=True):
 
 
 class HasSave(Struct):
-    """What waits: a save, with whatever its owner adds."""
+    """A waiting save, with data of its owner."""
 
     save: RunSave
 
@@ -42,14 +42,14 @@ Waiting = TypeVar("Waiting", bound=HasSave)
 
 
 class SaveQueue(Generic[Waiting]):
-    """What waits to be stored, the first first. Each run has one save in it at most, so runs bound it."""
+    """The waiting saves, oldest first. Each run has one save in it at most, so runs bound it."""
 
     def __init__(self) -> None:
         self._waiting: deque[Waiting] = deque()
         self._is_led = False
 
     def add(self, new: Waiting) -> bool:
-        """Whether the new one leads."""
+        """Returns whether the new one leads."""
         self._waiting.append(new)
         leads, self._is_led = not self._is_led, True
         return leads

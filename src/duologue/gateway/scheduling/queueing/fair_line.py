@@ -52,7 +52,7 @@ class Share:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing of it waits or runs."""
+        """Whether none of its requests waits or runs."""
         return not self.entries and self.running <= 0
 
 
@@ -75,7 +75,7 @@ class FairLine:
         self._idle: list[tuple[float, str]] = []
         """The shares of which nothing waits or runs, by their virtual time; what is not so any more is passed over."""
         self.charged: dict[str, float] | None = None
-        """Slot-seconds by share since somebody last took them from here to tell the other gateways; None while there are none."""
+        """Slot-seconds by share since they were last reported to the other gateways; None while there are no others."""
 
     def __len__(self) -> int:
         return self._count
@@ -245,7 +245,7 @@ class FairLine:
         return count + round(units * of), seconds + work * of
 
     def _some_shares(self) -> Collection[Share]:
-        """The shares that wait; of many, some."""
+        """The waiting shares, or a sample if there are many."""
         if len(self._firsts) <= MOST_COUNTED:
             return self._firsts.values()
         every = self._heap[:: max(1, len(self._heap) // MOST_COUNTED)]
@@ -258,7 +258,7 @@ class FairLine:
         return sum(share.work for share in shares) * max(1, len(self._firsts)) / max(1, len(shares))
 
     def _wait(self, share: Share, entry: QueueEntry, units: int) -> None:
-        """So many more slots are waited for."""
+        """Requests wait for this many more slots."""
         share.units += units
         share.work += units * entry.cost
         self._units += units
