@@ -12,7 +12,8 @@ from tests.support.joined_parts import PATIENCE, begin, ended, spec, working
 
 from duologue.wire import worker_protocol
 from duologue.wire.worker_protocol import Beat, Cancel, LoadSpec
-from duologue.worker.joined.exit_codes import DISMISSED, LOAD_FAILED, RESTART
+from duologue.worker.joined import gateway_line, joined_worker
+from duologue.worker.joined.exit_codes import DISMISSED, HANGS, LOAD_FAILED, RESTART
 from duologue.worker.joined.joined_worker import JoiningWorker
 
 pytestmark = pytest.mark.anyio
@@ -176,3 +177,38 @@ async def test_the_gateway_of_a_line_is_none_that_was_joined_by_another_address(
         await (await gateway.session()).until_ready()
         [line] = worker._lines.values()
         assert (line.gateway, worker.introduction(line.number, "session", 0).joined) == ("g1", ())
+
+
+@pytest.mark.parametrize("kind", ["session", "restart"])
+async def test_an_engine_that_hangs_keeps_no_worker_from_coming_back(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+):
+    """Such a call cannot be cancelled: the line waited for its end, and never dialled again."""
+    monkeypatch.setattr(gateway_line, "HANGS_AFTER", 0.01)
+    monkeypatch.setattr(joined_worker, "ENDS_WITHIN", 0.01)
+    codes: list[int] = []
+    ended = anyio.Event()
+
+    def end_process(code: int) -> None:
+        codes.append(code)
+        ended.set()
+
+    async def hang(*_: object) -> None:
+        with anyio.CancelScope(shield=True):
+            await ended.wait()
+
+    monkeypatch.setattr("duologue.worker.joined.joined_worker.os._exit", end_process)
+    gateway = JoinGateway()
+    async with gateway.serving(), working(spec(gateway, drain_s=0.01)) as worker:
+        monkeypatch.setattr(worker.worker, "generate", hang)
+        session = await gateway.session()
+        await session.until_ready()
+        await session.send(begin(1, "/say hi"))
+        while not worker.worker.running:  # noqa: ASYNC110
+            await anyio.sleep(0.01)
+        if kind == "restart":
+            await session.send(worker_protocol.Dismiss(restart=True))
+        else:
+            gateway.forget("g2")
+        await ended.wait()
+    assert codes[0] == (RESTART if kind == "restart" else HANGS)

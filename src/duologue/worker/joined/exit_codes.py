@@ -8,3 +8,5 @@ RESTART = 5
 """An admin of a gateway wants it started again."""
 DISMISSED = 6
 """An admin of a gateway removed it, and it is not to come back by itself."""
+HANGS = 7
+"""What it ran did not end when it was cancelled: its engine hangs in a call that nothing can stop."""

@@ -37,6 +37,8 @@ from duologue.worker.joined.gateway_address import GatewayAddress
 
 log = logging.getLogger(__name__)
 
+HANGS_AFTER = 120.0
+"""Seconds in which what ran in a session must have ended once that is over. One step of a slow engine takes a part of it."""
 GOODBYE_SECONDS = 5.0
 """Seconds for the gateway to read what a stopping worker sends last."""
 
@@ -66,6 +68,10 @@ class LineOwner(Protocol):
 
     def line_lost(self, line: int) -> None:
         """Its connection broke."""
+        ...
+
+    def work_hangs(self) -> None:
+        """What ran in a session does not end."""
         ...
 
 
@@ -125,19 +131,27 @@ class GatewayLine:
         session = secrets.token_hex(16)
         self._connection = connection = self._owner.connect(self.number)
         try:
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._serve, connection, live, bulk)
-                tasks.start_soon(self._keep_bulk, session, live, bulk)
-                decision = await self._keep_live(session, live)
-                live.close()
-                bulk.close()
-                tasks.cancel_scope.cancel()
+            async with anyio.create_task_group() as watch:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(self._serve, connection, live, bulk)
+                    tasks.start_soon(self._keep_bulk, session, live, bulk)
+                    decision = await self._keep_live(session, live)
+                    live.close()
+                    bulk.close()
+                    watch.start_soon(self._watch_end)
+                    tasks.cancel_scope.cancel()
+                watch.cancel_scope.cancel()
         finally:
             # It has joined nobody now: a worker that nobody lets in any more ends, and another line may join this gateway.
             self._rules.fresh()
             self._owner.line_lost(self.number)
             self._owner.disconnect(self.number, connection)
         return decision
+
+    async def _watch_end(self) -> None:
+        """A call of an engine that hangs would keep this line from dialling again, for ever."""
+        await anyio.sleep(HANGS_AFTER)
+        self._owner.work_hangs()
 
     async def _serve(self, connection: GatewayConnection, live: LinkedSocket, bulk: LinkedSocket) -> None:
         """Do the gateway's work. Ends both links when one breaks the protocol."""

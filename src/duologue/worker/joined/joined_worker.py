@@ -30,7 +30,7 @@ from duologue.worker import traced_work
 from duologue.worker.app import DEVICE_LOST, SPANS_SECONDS, Worker, die_with_parent, end_with_parent
 from duologue.worker.connection import Emit, GatewayConnection
 from duologue.worker.inbox import ControlInbox
-from duologue.worker.joined.exit_codes import DISMISSED, LOAD_FAILED, NOT_LET_IN, RESTART
+from duologue.worker.joined.exit_codes import DISMISSED, HANGS, LOAD_FAILED, NOT_LET_IN, RESTART
 from duologue.worker.joined.gateway_address import parse_gateway
 from duologue.worker.joined.gateway_line import GatewayLine
 from duologue.worker.joined.gateway_list import GatewayList
@@ -43,6 +43,8 @@ log = logging.getLogger(__name__)
 
 REFUSED_SECONDS = 60.0
 """Seconds until a gateway that refused this worker is dialled again, while others have let it in."""
+ENDS_WITHIN = 15.0
+"""Seconds in which the process ends after its goodbye: a call of an engine that hangs cannot be stopped."""
 LAST_WORDS = 2.0
 """Seconds in which the end of work that lost its device must have been written."""
 
@@ -61,7 +63,7 @@ class JoiningWorker:
         self._numbers = itertools.count()
         self._listed = Notifier()
         self._tasks: anyio.abc.TaskGroup | None = None
-        self._stopping = anyio.Event()
+        self._stopping, self._said_goodbye = anyio.Event(), anyio.Event()
         self._exit_code = 0
 
     @property
@@ -71,16 +73,28 @@ class JoiningWorker:
 
     async def run(self) -> int:
         """Serve until stopped, or until the worker cannot continue. Returns the exit code."""
-        async with anyio.create_task_group() as tasks, anyio.create_task_group() as self._tasks:
-            tasks.start_soon(self._work)
-            tasks.start_soon(self._keep_lines)
-            await self._stopping.wait()
-            await self._finish()
-            tasks.cancel_scope.cancel()
-            self._tasks.cancel_scope.cancel()
-        await self.worker.service.close()
+        async with anyio.create_task_group() as watch:
+            watch.start_soon(self._end_for_certain)
+            async with anyio.create_task_group() as tasks, anyio.create_task_group() as self._tasks:
+                tasks.start_soon(self._work)
+                tasks.start_soon(self._keep_lines)
+                await self._stopping.wait()
+                await self._finish()
+                self._said_goodbye.set()
+                tasks.cancel_scope.cancel()
+                self._tasks.cancel_scope.cancel()
+            await self.worker.service.close()
+            watch.cancel_scope.cancel()
         await spans.sent(SPANS_SECONDS)
         return self._exit_code
+
+    async def _end_for_certain(self) -> None:
+        """End the process soon after its goodbye, whatever hangs."""
+        await self._said_goodbye.wait()
+        await anyio.sleep(ENDS_WITHIN)
+        log.error("what ran here did not end; the process is ended")
+        logging.shutdown()
+        os._exit(self._exit_code)
 
     def stop(self, code: int = 0) -> None:
         """Take no new work, finish what runs, and end with this exit code."""
@@ -219,6 +233,14 @@ class JoiningWorker:
         """As `LineOwner`."""
         self._list.lost(self._address_of(line))
         self._listed.notify()
+
+    def work_hangs(self) -> None:
+        """As `LineOwner`. Whoever started this process starts it again."""
+        log.error(
+            "the engine hangs: what ran for a gateway did not end with its session; the process is ended"
+        )
+        logging.shutdown()
+        os._exit(HANGS)
 
     def _address_of(self, number: int) -> str:
         return next(address for address, line in self._lines.items() if line.number == number)
