@@ -50,6 +50,8 @@ export class FakeServer {
   unreachable = false;
   /** The next command is refused with this. */
   refusal: { status: number; code: string; message: string } | null = null;
+  /** Reads of conversations and runs are refused with this. */
+  gone: { status: number; code: string; message: string } | null = null;
   /** New runs wait for this. */
   gate: Promise<void> | null = null;
   /** Answers to reads are delayed until this, with the content at the time of the request. */
@@ -68,6 +70,10 @@ export class FakeServer {
     if (this.refusal && method !== "GET") {
       const { status, code, message } = this.refusal;
       this.refusal = null;
+      return new Response(JSON.stringify({ error: { code, message } }), { status });
+    }
+    if (this.gone && method === "GET") {
+      const { status, code, message } = this.gone;
       return new Response(JSON.stringify({ error: { code, message } }), { status });
     }
     const events = /^api\/(?:runs\/([^/]+)\/)?events$/.exec(address);

@@ -27,6 +27,7 @@ const REFRESH_DELAY_MS = 150;
 /** The feed echoes this page's own changes; `changed` events within this time after one are ignored. */
 const ECHO_MS = 1500;
 const TITLE_LENGTH = 60;
+const GONE = 410;
 
 export class Chat {
   readonly #deps: ChatDependencies;
@@ -480,7 +481,10 @@ export class Chat {
     const free = () => epoch === this.#epoch && !this.reply.starting && !this.reply.unsent;
     if (this.#id === null || !free()) return;
     const answer = await this.#deps.client.open(this.#id);
-    if (answer.kind !== "ok" || !free()) return;
+    if (!free()) return;
+    // A temporary chat whose server has stopped: what is in sight is all that is left of it.
+    if (answer.kind === "refused" && answer.status === GONE) this.#deps.notices.showHere(problemOf(answer));
+    if (answer.kind !== "ok") return;
     if (changesBefore === changes()) this.#load(answer.value);
     else this.#scheduleRefresh();
   }

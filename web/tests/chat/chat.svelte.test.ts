@@ -305,6 +305,23 @@ describe("failing", () => {
     expect(texts()).toEqual(["one", "half"]);
   });
 
+  it("says why a reply breaks off whose server has stopped with the chat in its memory", async () => {
+    chat.send("one");
+    await settle();
+    server.write("half a reply");
+    await drawn();
+    server.gone = { status: 410, code: "gateway_gone", message: "This was in the memory of a server that has stopped." };
+    server.cut();
+    await settle();
+    for (let time = 0; time < 2; time++) {
+      clock.pass(1000);
+      await settle();
+    }
+    expect(chat.running).toBe(false);
+    expect(texts()).toEqual(["one", "half a reply"]);
+    expect(notices.current?.text).toBe("This was in the memory of a server that has stopped.");
+  });
+
   it("reports a lost connection that does not return", async () => {
     chat.send("one");
     await settle();
