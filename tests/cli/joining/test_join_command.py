@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import signal
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import anyio
@@ -168,3 +170,21 @@ def test_only_a_worker_without_adapters_of_its_own_fetches_those_of_the_gateway(
     assert _has_offered_adapters(LoadSpec("w", "llama", "m"), tmp_path)
     assert _has_offered_adapters(LoadSpec("w", "llama", "m", {"loras": offered}), tmp_path)
     assert not _has_offered_adapters(LoadSpec("w", "llama", "m", {"loras": {"/mine.gguf": 1.0}}), tmp_path)
+
+
+def test_a_second_signal_ends_the_workers_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    codes: list[int] = []
+    monkeypatch.setattr("duologue.cli.joining.join_command.os._exit", codes.append)
+
+    async def obey() -> None:
+        scope = anyio.CancelScope()
+
+        async def signals() -> AsyncIterator[signal.Signals]:
+            yield signal.SIGINT
+            assert (scope.cancel_called, codes) == (True, [])
+            yield signal.SIGINT
+
+        await join_command._obey(signals(), scope)
+
+    anyio.run(obey)
+    assert codes == [1]

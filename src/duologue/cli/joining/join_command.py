@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 import signal
 import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -117,18 +118,26 @@ async def keep(processes: Sequence[JoinedProcess]) -> int:
             scope.cancel()
 
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
-        async with anyio.create_task_group() as tasks:
-            for process in processes:
-                tasks.start_soon(keep_one, process, tasks.cancel_scope)
-            tasks.start_soon(_until_signal, signals, tasks.cancel_scope)
+        async with anyio.create_task_group() as listening:
+            async with anyio.create_task_group() as tasks:
+                for process in processes:
+                    tasks.start_soon(keep_one, process, tasks.cancel_scope)
+                listening.start_soon(_obey, signals, tasks.cancel_scope)
+            listening.cancel_scope.cancel()
     return code
 
 
-async def _until_signal(signals: AsyncIterator[signal.Signals], scope: anyio.CancelScope) -> None:
+async def _obey(signals: AsyncIterator[signal.Signals], scope: anyio.CancelScope) -> None:
+    """The first signal lets the workers finish, the second one ends everything at once."""
+    asked = False
     async for number in signals:
+        if asked:
+            log.warning("%s again: the workers end at once", signal.Signals(number).name)
+            logging.shutdown()
+            os._exit(1)  # the workers die with this process
+        asked = True
         log.info("%s: the workers finish what they are doing, then stop", signal.Signals(number).name)
         scope.cancel()
-        return
 
 
 def _specs(
