@@ -228,3 +228,21 @@ async def test_one_that_another_server_has_finished_since_the_last_look_is_not_c
         service.claims = claims = Lost()
         assert not await service._take(replace(batch, status="in_progress"))
         assert claims.released == [batch.id]
+
+
+async def test_a_cancel_that_comes_as_another_server_ends_the_batch_leaves_its_results(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+):
+    async with place.running() as service:
+        batch = await place.ended(await place.made(lines(1)))
+        stale = iter([replace(batch, status="in_progress", output_file="")])
+        read = service.rows.get
+
+        async def read_before_it_ended(user: str, id: str) -> StoredBatch:
+            return next(stale, None) or await read(user, id)
+
+        monkeypatch.setattr(service.rows, "get", read_before_it_ended)
+        with pytest.raises(Problem) as caught:
+            await service.cancel("ada", batch.id)
+        assert caught.value.code == "batch_ended"
+        assert await read("ada", batch.id) == batch

@@ -67,3 +67,15 @@ async def test_old_ones_that_have_ended_are_forgotten(store, clock):
     await store.batches.add(batch("b3", clock() - 4000, status="failed"))
     await store.batches.forget(4000)
     assert [row.id for row in await store.batches.of("anna")] == ["b3", "b2"]
+
+
+async def test_one_that_another_gateway_has_just_ended_is_not_cancelled(store):
+    read = batch("b1", status="in_progress")
+    await store.batches.add(read)
+    cancelling = msgspec.structs.replace(read, status="cancelling", times={"cancelling": 5})
+    assert await store.batches.cancel(cancelling)
+    assert await store.batches.get("anna", "b1") == cancelling
+    ended = msgspec.structs.replace(read, status="completed", output_file="f2")
+    await store.batches.save(ended)
+    assert not await store.batches.cancel(cancelling)
+    assert await store.batches.get("anna", "b1") == ended

@@ -316,7 +316,9 @@ class BatchService:
             batch = replace(batch, status="cancelling", times=times)
             if id in self._waiting:
                 self._waiting[id] = batch
-            await self.rows.save(batch)
+            if not await self.rows.cancel(batch):
+                # It has ended since it was read, at another server.
+                return await self.cancel(user, id)
             self._news.notify()
         if id in self._running:  # it may have begun meanwhile
             await self._running[id].cancel()

@@ -15,11 +15,20 @@ from duologue.errors import NotFound
 from duologue.store.database import Database
 from duologue.store.schema.batch_tables import batches
 from duologue.store.schema.rows import json
-from duologue.values.batches.stored_batch import RUNNING, BatchUsage, LineCounts, LineError, StoredBatch
+from duologue.values.batches.stored_batch import (
+    RUNNING,
+    BatchStatus,
+    BatchUsage,
+    LineCounts,
+    LineError,
+    StoredBatch,
+)
 
 if TYPE_CHECKING:
     from duologue.store.database import Transaction
 
+CANCELLABLE: tuple[BatchStatus, ...] = ("validating", "in_progress")
+"""The states in which a batch can be cancelled: later its results are being stored, or it has ended."""
 _DECODERS: Mapping[str, msgspec.json.Decoder[Any]] = {
     "times": msgspec.json.Decoder(dict[str, int]),
     "counts": msgspec.json.Decoder(LineCounts),
@@ -46,6 +55,14 @@ class BatchRows:
         async with self._database.writing(within) as connection:
             this = update(batches).where(batches.c.id == batch.id)
             await connection.execute(this.values(_columns(batch)))
+
+    async def cancel(self, batch: StoredBatch) -> bool:
+        """Store that a batch is to be cancelled, and when. False, and nothing is stored, where another gateway has just ended it or stores its results."""
+        async with self._database.writing() as connection:
+            this = update(batches).where(batches.c.id == batch.id, batches.c.status.in_(CANCELLABLE))
+            columns = _columns(batch)
+            changed = await connection.execute(this.values(status=columns["status"], times=columns["times"]))
+        return changed.rowcount > 0
 
     async def get(self, user: str, id: str) -> StoredBatch:
         """Raises NotFound, also for another user's."""
