@@ -1,16 +1,18 @@
 """Signing in at a real server on loopback, made with the SDK's own server side."""
 
+import time
 from contextlib import asynccontextmanager
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
+import httpx2
 import pytest
 from tests.tools.fakes import Person, Rows, until
 from tests.tools.servers import npm
 
 from duologue.config import Settings
-from duologue.tools.mcp.login import AuthorizationResponse
-from duologue.tools.mcp.oauth import TokenStorage
+from duologue.tools.mcp.login import AuthorizationResponse, McpLogin
+from duologue.tools.mcp.oauth import TokenStorage, provider
 from duologue.tools.toolbox import Toolbox
 from duologue.values.conversations import GenerationOptions
 
@@ -20,8 +22,6 @@ BACK = "http://127.0.0.1:8006/api/mcp/oauth/callback"
 
 @asynccontextmanager
 async def toolbox(port, rows):
-    import time
-
     box = Toolbox(
         Settings.model_validate({"mcp": {"servers": {"web": {"url": f"http://127.0.0.1:{port}/mcp"}}}}),
         rows,
@@ -123,3 +123,22 @@ async def test_what_is_kept_and_cannot_be_read_is_as_if_there_was_nothing():
     assert await storage.get_tokens() is None
     assert await storage.get_client_info() is None
     assert storage.metadata is None
+
+
+@pytest.mark.parametrize("seconds", [3600, -3600])
+async def test_a_refresh_that_another_gateway_has_done_already_is_as_good(seconds):
+    rows = Rows()
+    token = {"token_type": "Bearer", "expires_in": 3600}
+    client = {"client_id": "us", "redirect_uris": [BACK]}
+    first = token | {"access_token": "old", "refresh_token": "once"}
+    rows.saved_tokens["web", "ann"] = {"tokens": first, "client": client, "expires": 1.0}
+    signing_in = provider("http://127.0.0.1:1/mcp", "web", McpLogin("ann", BACK, interactive=False), rows)
+    flow = signing_in.async_auth_flow(httpx2.Request("POST", "http://127.0.0.1:1/mcp"))
+    refresh = await anext(flow)
+    assert b"refresh_token=once" in refresh.content
+    # The other gateway was faster, and its answer is stored; the later one is refused.
+    second = token | {"access_token": "new", "refresh_token": "twice"}
+    rows.saved_tokens["web", "ann"] |= {"tokens": second, "expires": time.time() + seconds}
+    request = await flow.asend(httpx2.Response(400, request=refresh))
+    assert request.headers.get("authorization") == ("Bearer new" if seconds > 0 else None)
+    await flow.aclose()

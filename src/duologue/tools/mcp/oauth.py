@@ -88,7 +88,8 @@ class TokenStorage:
 class OAuthProvider(OAuthClientProvider):
     """The SDK's client, with the token's expiry and the server metadata restored after a restart.
 
-    Without these it would send an expired token, be refused, and make the user sign in again.
+    Without these it would send an expired token, be refused, and make the user sign in again. Refresh tokens are often valid once, and the gateways of a
+    database share them: one whose token was used up by another goes on with what that one has stored.
     """
 
     async def _initialize(self) -> None:
@@ -97,6 +98,15 @@ class OAuthProvider(OAuthClientProvider):
         assert isinstance(storage, TokenStorage)
         self.context.token_expiry_time = storage.expires
         self.context.oauth_metadata = self.context.oauth_metadata or storage.metadata
+
+    async def _handle_refresh_response(self, response: Any) -> bool:
+        if await super()._handle_refresh_response(response):
+            return True
+        await self._initialize()
+        if self.context.is_token_valid():
+            return True
+        self.context.clear_tokens()
+        return False
 
     async def _handle_token_response(self, response: Any) -> None:
         storage = self.context.storage
