@@ -16,7 +16,7 @@ from websockets.sync.client import connect
 
 pytestmark = pytest.mark.system
 
-SLOW = {"stream": True, "messages": [{"role": "user", "content": "/say Hello\n/wait 1500\n/say to the end."}]}
+SLOW = {"stream": True, "messages": [{"role": "user", "content": "/say Hello\n/wait 4000\n/say to the end."}]}
 LONG = "600"
 """A grace that no test waits for."""
 

@@ -23,13 +23,13 @@ def test_a_reload_keeps_the_draft_and_the_conversation(tab: Tab) -> None:
 
 
 def test_a_reload_in_the_middle_goes_on(tab: Tab) -> None:
-    tab.say("/pace 50\n/repeat 60 word \n/say end")
+    tab.say("/pace 50\n/repeat 160 word \n/say end")
     expect(tab.reply).to_contain_text("word word")
     tab.page.reload()
     expect(tab.reply).to_contain_text("word word")
     expect(tab.reply).to_have_attribute("aria-busy", "true")
     tab.ended()
-    expect(tab.reply).to_contain_text(re.compile(r"^\D*(word ){60}end", re.DOTALL))
+    expect(tab.reply).to_contain_text(re.compile(r"^\D*(word ){160}end", re.DOTALL))
 
 
 def test_a_reply_goes_on_while_nobody_looks(tab: Tab) -> None:

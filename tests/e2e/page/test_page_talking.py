@@ -176,14 +176,14 @@ def test_escape_stops_and_what_had_no_answer_comes_back_to_the_composer(tab: Tab
 
 
 def test_a_stopped_reply_goes_on_where_it_was(tab: Tab) -> None:
-    tab.say("/pace 30\n/repeat 40 more \n/say that is all.")
+    tab.say("/pace 50\n/repeat 120 more \n/say that is all.")
     expect(tab.reply).to_contain_text("more more")
     tab.button("Stop").click()
     tab.ended()
     tab.reply.get_by_role("button", name="Continue").click()
     expect(tab.reply).to_contain_text("that is all.")
     tab.ended()
-    expect(tab.reply).to_contain_text(re.compile(r"^\D*(more ){40}that is all\.", re.DOTALL))
+    expect(tab.reply).to_contain_text(re.compile(r"^\D*(more ){120}that is all\.", re.DOTALL))
     expect(tab.reply.get_by_role("group", name="Versions")).to_have_count(0)
 
 
@@ -215,7 +215,7 @@ def test_the_place_in_the_queue_is_told(visit: Callable[..., Tab]) -> None:
 
 
 def test_reading_a_long_prompt_is_told_in_per_cent(tab: Tab) -> None:
-    tab.say("/read 20 60\n/say done")
+    tab.say("/read 20 250\n/say done")
     expect(tab.reply).to_contain_text(re.compile(r"Reading, \d+ %"))
     expect(tab.reply.get_by_role("progressbar")).to_be_visible()
     expect(tab.reply).to_contain_text("done")

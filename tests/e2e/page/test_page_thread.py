@@ -261,7 +261,7 @@ def test_after_deleting_the_focus_is_on_what_stood_before(tab: Tab) -> None:
 def test_a_reply_in_one_piece_shows_how_far_it_is_and_then_all_of_itself(visit: Callable[..., Tab]) -> None:
     tab = visit()
     likes(tab, streaming=False)
-    tab.open().say("/say Four words are here.\n/wait 1500\n/say  That is **all**.")
+    tab.open().say("/say Four words are here.\n/wait 5000\n/say  That is **all**.")
     expect(tab.reply).to_contain_text("Writing, 4 words")
     expect(tab.reply).not_to_contain_text("Four words")
     tab.ended()
@@ -340,7 +340,7 @@ def test_a_turn_has_three_actions_and_a_menu_that_keys_open(tab: Tab) -> None:
 
 def test_the_end_of_a_reply_leaves_the_reader_where_they_are_and_says_there_is_more(tab: Tab) -> None:
     tab.told("/repeat 40 line\\n\\n")
-    tab.say("/pace 30\n/repeat 60 line\\n\\n")
+    tab.say("/pace 50\n/repeat 120 line\\n\\n")
     expect(tab.button("Stop")).to_be_visible()
     scroller = tab.page.locator(".scroller")
     scroller.hover()
