@@ -1,6 +1,6 @@
 """Statements that are right when two gateways change the same rows at once.
 
-Used by the stores. A SQLite file has one writer at a time, so there they are as others.
+Used by the stores (decision 67). On SQLite, where a file has one writer at a time, they are not needed and do no harm.
 """
 
 from __future__ import annotations
