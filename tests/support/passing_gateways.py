@@ -10,6 +10,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from duologue.gateway.cluster.forwarding import Forwarding, HopReader, Neighbours
 from duologue.values.cluster.gateway_entry import GatewayEntry
@@ -28,7 +29,11 @@ class Gateway:
         self.seen: list[Request] = []
         self.lists: dict[str, Any] | None = None
         everything = Route("/{path:path}", self._answer, methods=["GET", "POST", "PATCH", "DELETE"])
-        self.forwarding = Forwarding(Starlette(routes=[everything]), self.neighbours)
+        self.becomes(Starlette(routes=[everything]))
+
+    def becomes(self, app: ASGIApp) -> None:
+        """This answers from now on; call it before the others reach this gateway."""
+        self.forwarding = Forwarding(app, self.neighbours)
         self.app = HopReader(self.forwarding, self.neighbours)
 
     async def _answer(self, request: Request) -> Response:

@@ -95,7 +95,7 @@ class Sharing:
             tasks.start_soon(service_of.run)
         neighbours = self.neighbours
         neighbours.secret = await shared_secret(database)
-        neighbours.living = lambda: membership.living
+        neighbours.living, neighbours.changed = lambda: membership.living, membership.changed
         neighbours.owner = claims.owner
         neighbours.has_temporary = stores.is_temporary
         neighbours.gateway = membership.id

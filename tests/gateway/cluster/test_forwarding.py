@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import httpx
 import pytest
-from starlette.types import Message
+from starlette.types import Message, Receive, Scope, Send
 from tests.support.passing_gateways import ONE, THREE, TWO, BreaksOff, Gateway
 
 from duologue.values.cluster.gateway_entry import GatewayEntry
@@ -86,6 +86,34 @@ async def test_an_owner_that_cannot_be_reached_is_told_with_when_to_try_again(pa
         answer = await client.get(f"/api/queue/q_{'3' * 8}_1")
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "gateway_unreachable")
     assert answer.headers["retry-after"] == "5"
+
+
+async def test_an_owner_that_says_nothing_is_given_up_when_its_lease_is_over(pair):
+    one, two = pair
+    asked = anyio.Event()
+
+    async def is_suspended(scope: Scope, receive: Receive, send: Send) -> None:
+        asked.set()
+        await anyio.sleep_forever()
+
+    two.becomes(is_suspended)
+    one.reaches(two, owners={"conversation:far": TWO})
+    answers: list[httpx.Response] = []
+
+    async def ask() -> None:
+        async with one.client() as client:
+            answers.append(await client.get("/api/conversations/far"))
+
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ask)
+            await asked.wait()
+            one.neighbours.living = lambda: [GatewayEntry(ONE, "", "http://1", "", 7, 0, 0)]
+            one.neighbours.changed.notify()
+    (answer,) = answers
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "gateway_unreachable")
+    async with one.client() as client:
+        assert (await client.get("/api/conversations/far")).json()["error"]["code"] == "gateway_gone"
 
 
 async def test_a_run_that_is_not_known_here_is_asked_of_the_others_with_the_same_body():

@@ -32,6 +32,7 @@ from duologue.gateway.cluster.hop import HEADER, Hop, signed, verified
 from duologue.gateway.middleware.headers import header_values
 from duologue.gateway.middleware.proxy import base_of
 from duologue.http.error_responses import refuse
+from duologue.notifier import Notifier
 from duologue.values.cluster.gateway_entry import GatewayEntry
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ class Neighbours:
         self.gateway = ""
         self.secret = b""
         self.living: Callable[[], Sequence[GatewayEntry]] = tuple
+        self.changed = Notifier()
+        """Wakes when gateways have come or gone."""
         self.owner: OwnerOf | None = None
         self.has_temporary: Callable[[str], bool] = lambda conversation: False
         self._client: httpx.AsyncClient | None = None
@@ -93,6 +96,11 @@ class Neighbours:
         if found is None and is_temporary:
             raise owner_gone()
         return found
+
+    async def until_lost(self, entry: GatewayEntry) -> None:
+        """Return once the lease of another gateway is over. One that is suspended keeps its connections open, and says nothing."""
+        while any(other.id == entry.id for other in self.others):
+            await self.changed.wait()
 
     def headers(self, scope: Scope) -> list[tuple[bytes, bytes]]:
         """The headers with which another gateway gets this request: the client's own, and the name of this gateway."""
@@ -249,11 +257,35 @@ class Forwarding:
             await refuse(scope, receive, send, problem)
 
     async def _exchange(self, entry: GatewayEntry, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request to another gateway and its answer, both streamed. Raises Unavailable if it cannot be reached."""
-        import httpx
-
+        """One request to another gateway and its answer, both streamed. Raises Unavailable if it cannot be reached, or is lost meanwhile."""
         if not entry.address:
             raise owner_unreachable()
+        broken: Exception | None = None
+        is_over = False
+        async with anyio.create_task_group() as tasks:
+
+            async def watch() -> None:
+                await self._neighbours.until_lost(entry)
+                log.warning("the gateway at %s is lost; what it was asked is given up", entry.address)
+                tasks.cancel_scope.cancel()
+
+            tasks.start_soon(watch)
+            try:
+                await self._ask(entry, scope, receive, send)
+            except Exception as error:  # noqa: BLE001
+                # Raised outside of the task group, which would wrap it.
+                broken = error
+            is_over = True
+            tasks.cancel_scope.cancel()
+        if broken is not None:
+            raise broken
+        if not is_over:
+            raise owner_unreachable()
+
+    async def _ask(self, entry: GatewayEntry, scope: Scope, receive: Receive, send: Send) -> None:
+        """As `_exchange`, however long the other gateway says nothing."""
+        import httpx
+
         request = self._neighbours.http().build_request(
             scope["method"],
             entry.address.rstrip("/") + target_of(scope),
