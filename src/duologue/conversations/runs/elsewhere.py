@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LOOK_S = 1.0
 """Seconds after which a reader looks again without a notice, and a stop is repeated."""
 WATCH_AGAIN_S = 3.0
-"""Seconds after which an owner is told again that its run has readers."""
+"""Seconds between two notices to a run's owner that it still has readers elsewhere."""
 LEASES = 2.0
 """How long a stop waits for the owner, in leases: by then a dead owner has been noticed and its run has been ended."""
 

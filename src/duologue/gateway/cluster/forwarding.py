@@ -201,7 +201,7 @@ class Forwarding:
             except Problem as problem:
                 if other.has_passed:
                     raise _broken_off() from None
-                # It may be the one that has it. Nobody expects that of a gateway without an address.
+                # It may be the one that has it. A gateway without an address cannot be asked at all.
                 unreachable = problem if entry.address else unreachable
                 continue
             if not other.held:

@@ -231,7 +231,7 @@ class RayPlaces:
     async def _move_from_drained(self) -> None:
         """Move the workers of nodes that are drained, by an admin here or by the cluster's own tools, again and again until none is left."""
         while True:
-            # The end of a restart that was in the way is no news of the cluster.
+            # The cluster does not report the end of a restart that blocked the move, so look again at intervals.
             with anyio.move_on_after(LOOK_AGAIN):
                 await self._changed.wait()
             drained = [node.node for node in self.cluster.nodes if node.draining]

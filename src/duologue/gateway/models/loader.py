@@ -328,7 +328,7 @@ class Loader:
         prepared = await disk_io(self._available.prepare, model, request.sizes)
         name = self._loading = model.name
         workers = self._workers()
-        # A worker of another machine was not loaded here, and nobody here can start it again.
+        # A worker of another machine was not loaded here and cannot be started again from here.
         own = [status for status in workers if not status.joined]
         replaced = [status for status in own if status.added and request.replace]
         if not request.another:

@@ -52,7 +52,7 @@ Allowed = Callable[[str, str], AbstractContextManager[None]]
 
 
 FindLeft = Callable[[Collection[str]], Awaitable[Collection[str]]]
-"""Those of these responses that nobody writes any more. It is asked after they were read. Raises Unavailable."""
+"""Of these responses, those whose writer is gone. Called after the responses were read. Raises Unavailable."""
 
 
 async def everyone_left(ids: Collection[str]) -> Collection[str]:
@@ -117,7 +117,7 @@ class BackgroundResponses:
         self.mark = ""
         """How the ids of those begin that this gateway writes, where others share its database."""
         self.left: FindLeft = everyone_left
-        """Which responses nobody writes any more, of those that are stored as running and are not this gateway's."""
+        """Finds the responses whose writer is gone, among those of other gateways that are stored as running."""
         self._writer, self._storage, self._keep = writer, storage, keep
         self._most, self._clock, self._allowed, self._again = most, clock, allowed, again
         self._tasks: anyio.abc.TaskGroup | None = None

@@ -81,7 +81,7 @@ class LoginRows:
         another value."""
         now = self._now()
         async with self._database.writing() as connection:
-            # Held: whoever revokes it after this ends this login too.
+            # The row is locked, so revoking the key has to wait for this login, and ends it too.
             known = await connection.execute(
                 held(select(keys.c.revoked, keys.c.digest).where(keys.c.id == key))
             )

@@ -89,7 +89,7 @@ class OAuthProvider(OAuthClientProvider):
     """The SDK's client, with the token's expiry and the server metadata restored after a restart.
 
     Without these it would send an expired token, be refused, and make the user sign in again. Refresh tokens are often valid once, and the gateways of a
-    database share them: one whose token was used up by another goes on with what that one has stored.
+    database share them: if another gateway has used up the token, this one continues with the new token that the other has stored.
     """
 
     async def _initialize(self) -> None:

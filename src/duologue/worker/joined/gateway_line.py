@@ -142,7 +142,7 @@ class GatewayLine:
                     tasks.cancel_scope.cancel()
                 watch.cancel_scope.cancel()
         finally:
-            # It has joined nobody now: a worker that nobody lets in any more ends, and another line may join this gateway.
+            # This line has no gateway now. Without this, a worker that no gateway admits would not end, and no other line could join this gateway.
             self._rules.fresh()
             self._owner.line_lost(self.number)
             self._owner.disconnect(self.number, connection)
@@ -158,7 +158,7 @@ class GatewayLine:
 
         async def read_bulk() -> None:
             await connection.run_bulk(bulk)
-            # Large requests would never arrive, and nobody would be told.
+            # Otherwise large requests would be lost without an error.
             live.close()
 
         async with anyio.create_task_group() as tasks:

@@ -40,5 +40,5 @@ class GatewayList:
         self._named.pop(address, None)
 
     def never(self, address: str) -> None:
-        """This address may not be dialled, whoever names it."""
+        """Never dial this address, even if a gateway lists it."""
         self._never.add(address)

@@ -235,7 +235,7 @@ class JoiningWorker:
         self._listed.notify()
 
     def work_hangs(self) -> None:
-        """As `LineOwner`. Whoever started this process starts it again."""
+        """As `LineOwner`. The supervisor of this process starts it again."""
         log.error(
             "the engine hangs: what ran for a gateway did not end with its session; the process is ended"
         )

@@ -79,7 +79,7 @@ class IdleUnload:
         for status in self._pool.workers.values():
             if not status.upstream and status.engine != "remote":
                 groups.setdefault(status.queue, []).append(status)
-        # Nobody here can start a worker of another machine again.
+        # A worker of another machine cannot be started again from here.
         return {name: workers for name, workers in groups.items() if not any(w.joined for w in workers)}
 
     def _idle(self, name: str, workers: list[WorkerStatus]) -> IdleModel:

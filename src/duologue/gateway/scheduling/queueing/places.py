@@ -18,7 +18,7 @@ from duologue.gateway.scheduling.queueing.wait_forecast import (
 from duologue.gateway.scheduling.queueing.worker_table import MANY, WorkerTable
 
 NEAR = 20
-"""Up to this position, a request is told every change of its place at once. Further back it is told its place when it arrives, and in the rounds
+"""Up to this position, every change of its place is sent to a request at once. Further back its place is sent when it arrives, and in the rounds
 over all of them (`place_round`): sending every change to hundreds of waiting requests would delay those that are being answered."""
 SLOTS_AT_ONCE = 500
 WORKERS_AT_ONCE = 25
