@@ -10,19 +10,17 @@ import anyio
 import pytest
 from sqlalchemy import insert, text
 from sqlalchemy.ext.asyncio import AsyncConnection
-from tests.support.gateway_sites import GatewaySite, schema, sites, until
+from tests.support.at_once import done_before
+from tests.support.gateway_sites import GatewaySite, schema, sites
 from tests.support.store_fixtures import row
 
-from duologue.errors import Busy, NotFound, Problem
+from duologue.errors import Busy, NotFound
 from duologue.store.schema.tables import permissions
 from duologue.values.conversations import Conversation, PendingMessage, StoredMessage, TextContent
 from duologue.values.runs import Run
 
 __all__ = ["schema", "sites"]
 pytestmark = pytest.mark.anyio
-WAITING = text(
-    "SELECT count(*) FROM pg_stat_activity WHERE CAST(:holder AS int) = ANY(pg_blocking_pids(pid))"
-)
 
 
 @pytest.fixture
@@ -41,26 +39,9 @@ async def other_first(
     one: GatewaySite, act: Callable[[], Awaitable[Any]]
 ) -> AsyncIterator[tuple[AsyncConnection, list[Any]]]:
     """A transaction of gateway `one` that is committed when `act` at the other gateway waits for it, or is over. Then the result of
-    `act`, or its Problem, is in the list."""
-    results: list[Any] = []
-    store = one.service.stores.durable
-
-    async def run() -> None:
-        try:
-            results.append(await act())
-        except Problem as problem:
-            results.append(problem)
-
-    async with anyio.create_task_group() as tasks, store.writing() as held:
-        holder = await held.scalar(text("SELECT pg_backend_pid()"))
-        yield held, results
-
-        async def waits_or_is_over() -> bool:
-            async with store.reading() as connection:
-                return bool(results or await connection.scalar(WAITING, {"holder": holder}))
-
-        tasks.start_soon(run)
-        await until(waits_or_is_over)
+    `act`, or its error, is in the list."""
+    async with done_before(one.service.stores.durable.database, act) as (within, results):
+        yield within.connection, results
 
 
 async def drawn(site: GatewaySite, conversation: str = "c") -> str:
